@@ -1,0 +1,217 @@
+"""The run's configuration: one JSON document in, typed values out.
+
+Parsed once, at the start; after that every value has its type and range. Floats are text in the
+JSON ("3e-3"), because text has one meaning and one digest, while a float's spelling depends on who
+wrote it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from fsdp_qwen.exact import check_config
+from fsdp_qwen.failures import ConfigError
+from fsdp_qwen.fields import Fields
+
+FORMAT = 1
+MODELS = ("tiny", "qwen2.5-1.5b")
+DATA_KINDS = ("markov", "random-tokens")
+PRECISIONS = ("fp32", "bf16")
+OPTIMIZERS = ("foreach", "for-loop", "fused")
+MODES = ("exact", "fast")
+
+# Ray puts unix sockets below this folder, and their paths may not be longer than 107 bytes.
+SCRATCH_LIMIT = 40
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Determinism:
+    """The mode, and the environment that every process of the run must have."""
+
+    mode: str
+    environment: Mapping[str, str]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the run promises the same bits."""
+        return self.mode == "exact"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DataConfig:
+    """Which stateless source the rows come from; `states` and `successors` belong to `markov`."""
+
+    kind: str
+    seed: int
+    states: int = 32
+    successors: int = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecipeConfig:
+    """The training run's own settings, as in `configs/*.yaml`."""
+
+    model: str
+    steps: int
+    global_batch_size: int
+    sequence_length: int
+    learning_rate: float
+    learning_rate_warmup_steps: int
+    weight_decay: float
+    adam_betas: tuple[float, float]
+    adam_epsilon: float
+    gradient_clip_norm: float
+    precision: str
+    optimizer_implementation: str
+    checkpoint_every: int
+    fingerprint_every: int
+    evaluation_rows: int
+    warmup_steps: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """Everything a run needs to know; made by `read_config`."""
+
+    run_name: str
+    seed: int
+    num_workers: int
+    cpus_per_worker: int
+    gpus_per_worker: int
+    max_failures: int
+    code_digest: str | None
+    scratch: Path | None
+    determinism: Determinism
+    data: DataConfig
+    recipe: RecipeConfig
+
+
+def read_config(path: Path) -> Config:
+    """The config in a JSON file, or `ConfigError` naming the file and the field."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+        document = json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse_constant)
+    except OSError as error:
+        raise ConfigError(f"{path}: can't be read: {error.strerror}") from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: is not JSON in UTF-8") from error
+    except json.JSONDecodeError as error:
+        raise ConfigError(f"{path}: is not JSON: {error.msg} at line {error.lineno}") from error
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+    try:
+        return parse_config(document)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def parse_config(document: object) -> Config:
+    """The config in a decoded document, or `ConfigError` starting with the field's address."""
+    fields = Fields(document, "")
+    found = fields.whole("format", at_least=0)
+    if found != FORMAT:
+        raise ConfigError(f"format: must be {FORMAT}, found {found}")
+    num_workers = fields.whole("num_workers", at_least=1)
+    config = Config(
+        run_name=fields.name("run_name"),
+        seed=fields.whole("seed", at_least=0),
+        num_workers=num_workers,
+        cpus_per_worker=fields.whole("cpus_per_worker", at_least=1),
+        gpus_per_worker=fields.whole("gpus_per_worker", at_least=0),
+        max_failures=fields.whole("max_failures", at_least=0),
+        code_digest=_code_digest(fields),
+        scratch=_scratch(fields),
+        determinism=_determinism(fields.section("determinism")),
+        data=_data(fields.section("data")),
+        recipe=_recipe(fields.section("recipe"), num_workers),
+    )
+    fields.finish()
+    if config.gpus_per_worker > 1:
+        raise ConfigError(f"gpus_per_worker: must be 0 or 1, found {config.gpus_per_worker}")
+    if config.determinism.is_exact:
+        check_config(config.determinism.environment, cpus_per_worker=config.cpus_per_worker)
+    return config
+
+
+def _determinism(fields: Fields) -> Determinism:
+    determinism = Determinism(mode=fields.choice("mode", MODES), environment=fields.texts("environment"))
+    fields.finish()
+    return determinism
+
+
+def _data(fields: Fields) -> DataConfig:
+    kind = fields.choice("kind", DATA_KINDS)
+    seed = fields.whole("seed", at_least=0)
+    if kind == "markov":
+        data = DataConfig(
+            kind=kind,
+            seed=seed,
+            states=fields.whole("states", at_least=2, at_most=256, default=32),
+            successors=fields.whole("successors", at_least=2, at_most=16, default=4),
+        )
+    else:
+        data = DataConfig(kind=kind, seed=seed)
+    fields.finish()
+    return data
+
+
+def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
+    recipe = RecipeConfig(
+        model=fields.choice("model", MODELS),
+        steps=fields.whole("steps", at_least=1),
+        global_batch_size=fields.whole("global_batch_size", at_least=1),
+        sequence_length=fields.whole("sequence_length", at_least=1, at_most=32768),
+        learning_rate=fields.number("learning_rate", above=0.0),
+        learning_rate_warmup_steps=fields.whole("learning_rate_warmup_steps", at_least=0, default=0),
+        weight_decay=fields.number("weight_decay"),
+        adam_betas=fields.pair("adam_betas", below=1.0),
+        adam_epsilon=fields.number("adam_epsilon", above=0.0, default=1e-8),
+        gradient_clip_norm=fields.number("gradient_clip_norm", above=0.0),
+        precision=fields.choice("precision", PRECISIONS),
+        optimizer_implementation=fields.choice("optimizer_implementation", OPTIMIZERS, default="foreach"),
+        checkpoint_every=fields.whole("checkpoint_every", at_least=0, default=0),
+        fingerprint_every=fields.whole("fingerprint_every", at_least=1, default=1),
+        evaluation_rows=fields.whole("evaluation_rows", at_least=0, default=0),
+        warmup_steps=fields.whole("warmup_steps", at_least=0, default=0),
+    )
+    fields.finish()
+    # Each rank takes an equal share, so that a mean of ranks is the mean of rows.
+    for name in ("global_batch_size", "evaluation_rows"):
+        rows = getattr(recipe, name)
+        if rows % num_workers:
+            raise ConfigError(f"recipe.{name}: {rows} rows can't be split evenly over num_workers {num_workers}")
+    return recipe
+
+
+def _code_digest(fields: Fields) -> str | None:
+    digest = fields.optional_text("code_digest")
+    if digest is not None:
+        algorithm, _, value = digest.partition(":")
+        if algorithm != "sha256" or len(value) != 64 or value.strip("0123456789abcdef"):
+            raise ConfigError(f"code_digest: must be `sha256:` and 64 lower-case hex digits, found `{digest}`")
+    return digest
+
+
+def _scratch(fields: Fields) -> Path | None:
+    text = fields.optional_text("scratch")
+    if text is None:
+        return None
+    if not text.startswith("/") or len(text.encode()) > SCRATCH_LIMIT:
+        raise ConfigError(
+            f"scratch: must be an absolute path of at most {SCRATCH_LIMIT} bytes, "
+            f"because unix sockets are made below it, found `{text}`"
+        )
+    return Path(text)
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{name}: is given more than once in one object")
+    return dict(pairs)
+
+
+def _refuse_constant(text: str) -> float:
+    raise ConfigError(f"`{text}` is not a JSON number")

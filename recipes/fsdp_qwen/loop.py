@@ -1,0 +1,211 @@
+"""The training run, top to bottom; it knows nothing of Ray or of how its process was started.
+
+`publish` takes a folder with this rank's part of a checkpoint and makes it part of the run's
+storage; `restore` gives back the folder of the newest complete checkpoint, or None. All ranks call
+every function here in the same order.
+"""
+
+import math
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
+
+import torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor
+
+from fsdp_qwen import checkpoint
+from fsdp_qwen.config import Config, RecipeConfig
+from fsdp_qwen.data import TokenSource, batch_digest, make_source, row_digests, training_rows
+from fsdp_qwen.evaluation import compare, evaluate
+from fsdp_qwen.failures import TrainingFailed
+from fsdp_qwen.fingerprint import Fingerprint, fingerprint
+from fsdp_qwen.loss import gather, summed_loss
+from fsdp_qwen.model import ShardedModel, build_model
+from fsdp_qwen.outcome import Outcome
+from fsdp_qwen.place import Place
+from fsdp_qwen.records import Output, StepRecord
+
+Publish = Callable[[Path, int], None]
+Restore = Callable[[], Path | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Training:
+    """What all steps of a run share."""
+
+    model: ShardedModel
+    source: TokenSource
+    optimizer: torch.optim.Optimizer
+    recipe: RecipeConfig
+    place: Place
+    output: Output
+
+
+def train(config: Config, place: Place, output: Output, *, publish: Publish, restore: Restore) -> Outcome:
+    """Trains from step 1, or from the newest checkpoint, to the last step."""
+    recipe = config.recipe
+
+    # The optimizer comes after sharding, so that its state is sharded like the weights.
+    mesh = init_device_mesh(place.device.type, (place.world_size,), mesh_dim_names=("shard",))
+    model = build_model(recipe.model, seed=config.seed, precision=recipe.precision, mesh=mesh)
+    source = make_source(config.data, model.vocabulary)
+    optimizer = make_optimizer(model, recipe)
+    state = checkpoint.State(model=model.module, optimizer=optimizer, device=place.device)
+    run = Training(model=model, source=source, optimizer=optimizer, recipe=recipe, place=place, output=output)
+
+    # A new run measures the untrained model; a resumed one knows from its checkpoint.
+    folder = restore()
+    if folder is None:
+        start = checkpoint.Resumed(step=0, loss_before=evaluate(model, source, recipe=recipe, place=place))
+    elif place.attempt == 1:
+        raise TrainingFailed(f"{folder}: a first attempt must start at step 1, but its run has a checkpoint already")
+    else:
+        start = checkpoint.load(state, folder)
+    begin(run, start.step)
+
+    seconds = []
+    for step in range(start.step + 1, recipe.steps + 1):
+        seconds.append(train_step(run, step))
+        if recipe.checkpoint_every and step % recipe.checkpoint_every == 0:
+            part = Path(mkdtemp(prefix=f"{step}-{place.rank}-", dir=output.parts))
+            checkpoint.save(state, part, step=step, loss_before=start.loss_before)
+            publish(part, step)
+
+    if place.rank == 0:
+        output.add_phase("evaluating", place.attempt)
+    loss_after = evaluate(model, source, recipe=recipe, place=place)
+    return Outcome(
+        layout=model.layout.to_json(),
+        data=describe_data(config, source),
+        evaluation=compare(start.loss_before, loss_after, source, recipe),
+        parameters=fingerprint(model.parameters(), place.device).total,
+        timing=summarize_time(seconds, recipe),
+    )
+
+
+def begin(run: Training, step: int) -> None:
+    """Says that training begins after `step` updates, and with which weights if they are new."""
+    weights = fingerprint(run.model.parameters(), run.place.device)
+    if run.place.rank == 0:
+        run.output.add_phase("training", run.place.attempt)
+        if step == 0:
+            run.output.add_fingerprint(run.place.attempt, step, weights)
+
+
+def train_step(run: Training, step: int) -> float:
+    """One update of the weights and its record; gives back the seconds it took.
+
+    The time covers all of it: rows, update, fingerprint, and the device's queued work.
+    """
+    recipe, place = run.recipe, run.place
+    started = now(place.device)
+
+    # This rank's rows of the global batch. tokens: int64 [rows, sequence + 1], on the CPU.
+    rows = place.share(recipe.global_batch_size)
+    tokens = training_rows(run.source, step=step, rows=rows, length=recipe.sequence_length + 1)
+
+    # Each rank sums its loss over tokens and divides by the global count; gradients are then summed
+    # over ranks. So the gradient is that of the global mean, whatever the number of ranks.
+    global_tokens = recipe.global_batch_size * recipe.sequence_length
+    loss_sum = summed_loss(run.model, tokens, place.device)
+    (loss_sum / global_tokens).backward()
+    norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
+    gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
+    losses, digests = gather(loss_sum.item(), row_digests(tokens), place)
+    loss = math.fsum(losses) / global_tokens
+    check_finite(step, loss=loss, gradient_norm=gradient_norm)
+
+    # The learning rate is computed from the step: there is no scheduler whose state could be lost.
+    rate = learning_rate(step, recipe)
+    for group in run.optimizer.param_groups:
+        group["lr"] = rate
+    run.optimizer.step()
+    run.optimizer.zero_grad(set_to_none=True)
+
+    weights = fingerprint_if_due(run, step)
+    seconds = now(place.device) - started
+    if place.rank == 0:
+        record = StepRecord(
+            attempt=place.attempt,
+            step=step,
+            loss=loss,
+            gradient_norm=gradient_norm,
+            learning_rate=rate,
+            tokens=global_tokens,
+            batch_digest=batch_digest(digests),
+            parameters=weights.total if weights else None,
+            step_s=seconds,
+        )
+        # The fingerprints come first, so that a step in `metrics.jsonl` always has its own.
+        if weights:
+            run.output.add_fingerprint(place.attempt, step, weights)
+        run.output.add_step(record)
+    return seconds
+
+
+def fingerprint_if_due(run: Training, step: int) -> Fingerprint | None:
+    """The fingerprint of the weights after this step, each few steps and after the last."""
+    if step % run.recipe.fingerprint_every and step != run.recipe.steps:
+        return None
+    return fingerprint(run.model.parameters(), run.place.device)
+
+
+def check_finite(step: int, *, loss: float, gradient_norm: float) -> None:
+    """Ends the run if its numbers are no longer numbers; all ranks see the same values."""
+    for field, value in (("loss", loss), ("gradient_norm", gradient_norm)):
+        if not math.isfinite(value):
+            raise TrainingFailed(f"step {step}: {field} is {value}", field=field)
+
+
+def make_optimizer(model: ShardedModel, recipe: RecipeConfig) -> torch.optim.Optimizer:
+    """AdamW over all parameters, float32, in the implementation that the config names."""
+    return torch.optim.AdamW(
+        model.module.parameters(),
+        lr=recipe.learning_rate,
+        betas=recipe.adam_betas,
+        eps=recipe.adam_epsilon,
+        weight_decay=recipe.weight_decay,
+        foreach=recipe.optimizer_implementation == "foreach",
+        fused=recipe.optimizer_implementation == "fused",
+    )
+
+
+def learning_rate(step: int, recipe: RecipeConfig) -> float:
+    """The rate of a step: a linear rise over the warm-up steps, then constant."""
+    if step < recipe.learning_rate_warmup_steps:
+        return recipe.learning_rate * step / recipe.learning_rate_warmup_steps
+    return recipe.learning_rate
+
+
+def describe_data(config: Config, source: TokenSource) -> dict[str, object]:
+    """The data as `result.json` shows it."""
+    return {
+        "kind": config.data.kind,
+        "seed": config.data.seed,
+        "entropy_nats": f"{source.entropy_nats:.6f}",
+        "proves": source.proves,
+    }
+
+
+def summarize_time(seconds: list[float], recipe: RecipeConfig) -> dict[str, object]:
+    """The median step time of the last attempt, without its first `warmup_steps` steps."""
+    counted = seconds[recipe.warmup_steps :]
+    median = statistics.median(counted) if counted else None
+    tokens = recipe.global_batch_size * recipe.sequence_length
+    return {
+        "warmup_steps": recipe.warmup_steps,
+        "counted_steps": len(counted),
+        "median_step_s": median and round(median, 6),
+        "tokens_per_s": median and round(tokens / median, 1),
+    }
+
+
+def now(device: torch.device) -> float:
+    """Seconds on a steady clock, after all work queued on the device is done."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()

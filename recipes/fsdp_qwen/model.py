@@ -1,0 +1,193 @@
+"""The model: its shape, its shards and its first weights.
+
+The model is built without memory, cut into shards, and only then filled, one tensor at a time: no
+rank ever holds the whole model. Each parameter's first values follow from the seed and its name
+alone, so they don't depend on the number of ranks or on the order in which modules are made.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+from transformers import AutoModelForCausalLM, Qwen2Config
+from transformers.modeling_utils import PreTrainedModel
+
+# The shapes. `tiny` has 109,120 parameters, for CPUs; `qwen2.5-1.5b` is the published shape:
+# 1,543,714,304.
+_SHAPES: Mapping[str, Mapping[str, int]] = {
+    "tiny": {
+        "vocab_size": 256,
+        "hidden_size": 64,
+        "intermediate_size": 176,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+    },
+    "qwen2.5-1.5b": {
+        "vocab_size": 151_936,
+        "hidden_size": 1536,
+        "intermediate_size": 8960,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 12,
+        "num_key_value_heads": 2,
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unit:
+    """One FSDP group: what is gathered and reduced together."""
+
+    name: str
+    parameters: int
+    reshard_after_forward: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Layout:
+    """How the model lies on the ranks; byte counts of the collectives follow from it."""
+
+    parameters: int
+    trainable_tensors: int
+    units: tuple[Unit, ...]
+    master_dtype: str
+    compute_dtype: str
+    reduce_dtype: str
+
+    def to_json(self) -> dict[str, object]:
+        """The layout as it stands in `result.json`."""
+        return {
+            "parameters": self.parameters,
+            "trainable_tensors": self.trainable_tensors,
+            "sharding": "fsdp",
+            "units": [
+                {
+                    "name": unit.name,
+                    "parameters": unit.parameters,
+                    "reshard_after_forward": unit.reshard_after_forward,
+                }
+                for unit in self.units
+            ],
+            "dtypes": {
+                "master": self.master_dtype,
+                "compute": self.compute_dtype,
+                "reduce": self.reduce_dtype,
+            },
+        }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ShardedModel:
+    """A model whose parameters are float32 DTensors sharded on dimension 0, values set."""
+
+    module: PreTrainedModel
+    vocabulary: int
+    layout: Layout
+
+    def parameters(self) -> dict[str, Tensor]:
+        """The parameters by canonical name; tied weights appear once."""
+        return dict(self.module.named_parameters())
+
+
+def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> ShardedModel:
+    """A sharded model on the mesh's device, equal for every world size before the first step."""
+    sizes: dict[str, Any] = dict(_SHAPES[preset])
+    shape = Qwen2Config(
+        **sizes,
+        max_position_embeddings=32_768,
+        rope_parameters={"rope_type": "default", "rope_theta": 1_000_000.0},
+        rms_norm_eps=1e-6,
+        attention_dropout=0.0,
+        tie_word_embeddings=True,
+        use_cache=False,
+    )
+    with torch.device("meta"):
+        module: PreTrainedModel = AutoModelForCausalLM.from_config(
+            shape, dtype=torch.float32, attn_implementation="sdpa"
+        )
+    units = _shard(module, precision, mesh)
+    module.to_empty(device=mesh.device_type)
+    # `to_empty` gave the output layer its own weight; it must be the embedding's again.
+    module.tie_weights()
+    _fill_parameters(module, seed=seed, spread=shape.initializer_range)
+    _fill_buffers(module)
+    parameters = dict(module.named_parameters())
+    layout = Layout(
+        parameters=sum(parameter.numel() for parameter in parameters.values()),
+        trainable_tensors=len(parameters),
+        units=units,
+        master_dtype="float32",
+        compute_dtype="bfloat16" if precision == "bf16" else "float32",
+        reduce_dtype="float32",
+    )
+    return ShardedModel(module=module, vocabulary=shape.vocab_size, layout=layout)
+
+
+def _shard(module: PreTrainedModel, precision: str, mesh: DeviceMesh) -> tuple[Unit, ...]:
+    """Shards each block, then what is left (embedding, last norm) as the root group."""
+    policy = MixedPrecisionPolicy(
+        param_dtype=torch.bfloat16 if precision == "bf16" else None, reduce_dtype=torch.float32
+    )
+    total = sum(parameter.numel() for parameter in module.parameters())
+    units = []
+    for name, block in module.named_modules():
+        if type(block).__name__ in (module._no_split_modules or ()):
+            size = sum(parameter.numel() for parameter in block.parameters())
+            units.append(Unit(name=name, parameters=size, reshard_after_forward=True))
+    for unit in units:
+        fully_shard(module.get_submodule(unit.name), mesh=mesh, mp_policy=policy, reshard_after_forward=True)
+    # The root's weights are needed last in the forward pass and first in the backward pass: they
+    # stay gathered.
+    root = fully_shard(module, mesh=mesh, mp_policy=policy, reshard_after_forward=False)
+    assert isinstance(root, FSDPModule)
+    # The loop divides by the number of tokens itself, so gradients are summed, not averaged.
+    for part in module.modules():
+        if isinstance(part, FSDPModule):
+            part.set_gradient_divide_factor(1.0)
+            # gloo knows no other kind of reduction, and both backends should do the same.
+            part.set_force_sum_reduction_for_comms(True)
+    rest = total - sum(unit.parameters for unit in units)
+    return (*units, Unit(name="", parameters=rest, reshard_after_forward=False))
+
+
+@torch.no_grad()
+def _fill_parameters(module: nn.Module, *, seed: int, spread: float) -> None:
+    for name, parameter in module.named_parameters():
+        assert isinstance(parameter, DTensor), name
+        whole = _first_values(name, parameter.shape, seed=seed, spread=spread)
+        # Every rank made the same tensor, so nothing has to be sent.
+        shard = distribute_tensor(
+            whole.to(parameter.device),
+            parameter.device_mesh,
+            parameter.placements,
+            src_data_rank=None,
+        )
+        parameter.to_local().copy_(shard.to_local())
+
+
+def _first_values(name: str, shape: torch.Size, *, seed: int, spread: float) -> Tensor:
+    """A parameter's first values: float32 [shape], drawn on the CPU whatever the device."""
+    if name.endswith(".bias"):
+        return torch.zeros(shape)
+    if len(shape) == 1:
+        return torch.ones(shape)
+    key = hashlib.sha256(f"{seed}/{name}".encode()).digest()
+    # 63 bits: manual_seed takes any int64, and half the streams are plenty.
+    generator = torch.Generator().manual_seed(int.from_bytes(key[:8], "big") >> 1)
+    return torch.empty(shape).normal_(0.0, spread, generator=generator)
+
+
+@torch.no_grad()
+def _fill_buffers(module: PreTrainedModel) -> None:
+    """Lets the model compute its rotary tables, the only buffers that it may have."""
+    for name, part in module.named_modules():
+        buffers = dict(part.named_buffers(recurse=False))
+        if buffers:
+            assert "RotaryEmbedding" in type(part).__name__, f"don't know the first values of {name} {list(buffers)}"
+            module._init_weights(part)
