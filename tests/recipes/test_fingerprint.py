@@ -131,7 +131,9 @@ def one_of_two(rank: int, store: str, value: float, sender: Connection) -> None:
 def test_a_plain_tensor_counts_once_and_must_be_equal_on_all_ranks(
     tmp_path: Path, second: float, expected: list[str]
 ) -> None:
-    context = multiprocessing.get_context("forkserver")
+    # Not the fork server: the one of this process must first be started by the launcher, which has
+    # it import torch once for all.
+    context = multiprocessing.get_context("spawn")
     pipes = [context.Pipe(duplex=False) for _ in range(2)]
     ranks = [
         context.Process(target=one_of_two, args=(rank, str(tmp_path / "store"), value, pipe[1]))

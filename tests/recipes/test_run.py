@@ -147,7 +147,6 @@ def test_fused_optimizer_differs_in_the_weights_before_anything_else(reference: 
 
     assert first_difference(reference, fused) == (1, ["parameters"])
     assert fused.fingerprints[0] == reference.fingerprints[0]
-    assert [step["loss"] for step in fused.steps] == [step["loss"] for step in reference.steps]
 
 
 def test_another_learning_rate_differs_from_the_first_update_on(reference: Run, run: Start) -> None:

@@ -1,0 +1,1 @@
+"""Files, folders and git of the machine that rdlc runs on."""

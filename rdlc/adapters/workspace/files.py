@@ -1,0 +1,67 @@
+"""Reading within bounds and writing whole files or nothing."""
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from rdlc.errors import InputError, RdlcError
+
+
+def read_bounded(path: Path, *, limit_bytes: int, what: str) -> bytes:
+    """The bytes of a regular file of at most `limit_bytes`; `what` names it in messages."""
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{what} must be a file, and this is a folder", file=str(path))
+        if not stat.S_ISREG(status.st_mode):
+            # Opening a pipe or a device could wait for ever.
+            raise InputError(f"{what} must be a regular file", file=str(path))
+        if status.st_size > limit_bytes:
+            size = f"{status.st_size} bytes, and at most {limit_bytes} are read"
+            raise InputError(f"{what} is too large: {size}", file=str(path))
+        with path.open("rb") as file:
+            data = file.read(limit_bytes + 1)
+    except FileNotFoundError as error:
+        raise InputError(f"{what} does not exist", file=str(path)) from error
+    except OSError as error:
+        raise InputError(f"{what} cannot be read: {error.strerror}", file=str(path)) from error
+    return data
+
+
+def write_atomically(path: Path, data: bytes) -> bool:
+    """Puts the bytes at `path` in one step; False when they stood there already.
+
+    A kill or a second writer at any moment leaves the old file or the new one, whole.
+    """
+    try:
+        if path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data:
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, data)
+    except OSError as error:
+        raise RdlcError(f"cannot be written: {error.strerror}", file=str(path)) from error
+    return True
+
+
+def _replace(path: Path, data: bytes) -> None:
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def find_project(*starts: Path) -> Path | None:
+    """The nearest folder, from each start upwards, that holds `recipes/`, `.git` or `pyproject.toml`."""
+    for start in starts:
+        for folder in (start, *start.parents):
+            if any((folder / mark).exists() for mark in ("recipes", ".git", "pyproject.toml")):
+                return folder
+    return None

@@ -1,0 +1,60 @@
+"""`rdlc init`: a folder ready to lock."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from rdlc.adapters.package_data import recipes_folder
+from rdlc.adapters.workspace.code import list_code
+from rdlc.adapters.workspace.files import write_atomically
+from rdlc.cli.console import write_line
+from rdlc.cli.edge import Answer, Session, verb
+from rdlc.cli.paths import shown
+from rdlc.core.spec import TARGETS
+from rdlc.operations.init import init_folder
+
+_PACKAGE = "fsdp_qwen"
+_SPECS = {"local": "specs/tiny.yaml"}
+
+
+class Template:
+    """The files of the recipe that comes with rdlc."""
+
+    def read_template(self, target: str) -> Mapping[str, bytes]:
+        """The run spec of the target, the recipe's code and its configs."""
+        root = recipes_folder()
+        package = root / _PACKAGE
+        files = {"run.yaml": (package / _SPECS[target]).read_bytes()}
+        configs = (path.relative_to(root).as_posix() for path in package.glob("configs/*.yaml"))
+        for name in sorted((*list_code(root, _PACKAGE), *configs)):
+            files[f"recipes/{name}"] = (root / name).read_bytes()
+        return files
+
+    def write(self, path: Path, data: bytes) -> bool:
+        """Replaces a file in one step; False if nothing changed."""
+        return write_atomically(path, data)
+
+
+@verb("init", statuses={"ready": "the folder can be locked"})
+@click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
+@click.option("--target", type=click.Choice(TARGETS), required=True, help="Where the run is to happen.")
+def command(session: Session, *, folder: Path, target: str) -> Answer:
+    """Make a folder ready to lock: a commented run spec and its recipe.
+
+    DIR is made if it is not there; the current folder if not given. Files that stand there with
+    other contents are never overwritten.
+    """
+    written, kept = init_folder(folder, target=target, workspace=Template())
+
+    def show(console: Console) -> None:
+        write_line(console, f"ready  {shown(folder)}  ({len(written)} files written, {len(kept)} kept)")
+        change = "" if folder == Path() else f"cd {shown(folder)} && "
+        session.note(f"next: `{change}rdlc lock run.yaml`")
+
+    return Answer(
+        status="ready",
+        data={"folder": str(folder), "written": list(written), "kept": list(kept)},
+        show=show,
+    )

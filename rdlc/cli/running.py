@@ -1,0 +1,179 @@
+"""What `rdlc run` and `rdlc replay` have in common: options, refusals, and the result for people."""
+
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from rich.console import Console
+
+from rdlc import __version__
+from rdlc.cli.console import write_line
+from rdlc.cli.edge import Answer, Session
+from rdlc.cli.lock import read_settings
+from rdlc.cli.paths import shown
+from rdlc.cli.progress import RunProgress
+from rdlc.cli.wiring import LocalMachine
+from rdlc.core.canonical import Json
+from rdlc.core.record import Drift
+from rdlc.core.text import printable
+from rdlc.errors import InputError
+from rdlc.operations.prepare import DriftRefused, RunRequest
+from rdlc.operations.run import RunResult, execute
+
+_SHOWN_DRIFTS = 20
+
+
+def run_and_answer(
+    session: Session,
+    *,
+    given: Path,
+    kind: str,
+    allow: Sequence[str],
+    is_rebaseline: bool = False,
+    settings: tuple[str, ...] = (),
+) -> Answer:
+    """Runs and says how it went."""
+    request = RunRequest(
+        given=given,
+        kind=kind,
+        is_rebaseline=is_rebaseline,
+        allow=_read_allowed(allow),
+        settings=read_settings(settings),
+        tool=f"rdlc {__version__}",
+    )
+    try:
+        with _terminable(), RunProgress(session) as progress:
+            result = execute(request, machine=LocalMachine(), reporter=session, listener=progress)
+    except DriftRefused as refusal:
+        return _refused(session, refusal)
+    return _answer(result)
+
+
+def _answer(result: RunResult) -> Answer:
+    record = result.record
+    return Answer(
+        status=_status(result),
+        exit_code=0 if result.is_fine else 1,
+        data={
+            "record": str(result.path),
+            "lock_id": record.lock_id,
+            "level": record.level,
+            "claim": record.claim,
+            "reason": record.reason,
+            "steps_done": record.steps_done,
+            "steps_total": record.steps_total,
+            "outcome": record.outcome,
+            "divergence": _divergence(result),
+            "evidence": list(record.evidence),
+            "drift": _drift_rows(record.drift),
+            "accepted": dict(record.accepted),
+            "baseline": result.baseline,
+        },
+        show=lambda console: _show(console, result),
+    )
+
+
+def _status(result: RunResult) -> str:
+    record = result.record
+    if record.status != "finished":
+        return record.status
+    if record.kind == "run":
+        return "finished" if result.is_fine else "unproven"
+    return "reproduced" if result.is_fine else "not-reproduced"
+
+
+def _show(console: Console, result: RunResult) -> None:
+    record = result.record
+    total = f" of {record.steps_total}" if record.steps_total else ""
+    write_line(console, f"{_status(result)}  {record.name}  {record.steps_done}{total} steps")
+    if record.reason:
+        write_line(console, f"  why       {record.reason}")
+    mark = "" if record.kind == "run" else f"  (claimed: {record.claim})"
+    write_line(console, f"  level     {record.level}{mark}")
+    for sentence in record.evidence:
+        write_line(console, f"            {sentence}")
+    if record.outcome and not any(record.outcome in sentence for sentence in record.evidence):
+        write_line(console, f"  outcome   {record.outcome}")
+    for check in record.checks:
+        if not check.is_met:
+            write_line(console, f"  {check.name}: locked {check.locked}, found {check.found}")
+    write_line(console, f"  lock      {record.lock_id}")
+    write_line(console, f"  record    {shown(result.path)}")
+    if record.kind == "run":
+        write_line(console, f"  baseline  {_BASELINE_WORDS[result.baseline]}")
+
+
+_BASELINE_WORDS = {
+    "written": "written beside the lock: replays are compared with this run",
+    "replaced": "replaced by this run",
+    "kept": "kept as it was; --rebaseline replaces it",
+    "none": "not written",
+}
+
+
+def _refused(session: Session, refusal: DriftRefused) -> Answer:
+    def show(console: Console) -> None:
+        write_line(session.err, f"error: {refusal.message}", style="bold red")
+        for item in refusal.drift[:_SHOWN_DRIFTS]:
+            write_line(session.err, f"  {item.section}: {item.address}")
+            write_line(session.err, f"    locked  {item.locked}")
+            write_line(session.err, f"    here    {item.found}")
+        if len(refusal.drift) > _SHOWN_DRIFTS:
+            write_line(session.err, f"  and {len(refusal.drift) - _SHOWN_DRIFTS} more; all with --json")
+        for section, command in refusal.mends.items():
+            write_line(session.err, f"hint: {section}: `{command}`, or --allow-drift {section}=REASON")
+
+    return Answer(
+        status="drifted",
+        exit_code=1,
+        data={"drift": _drift_rows(refusal.drift), "mend": dict(refusal.mends)},
+        show=show,
+    )
+
+
+def _drift_rows(drift: Sequence[Drift]) -> list[Json]:
+    return [{"section": d.section, "address": d.address, "locked": d.locked, "found": d.found} for d in drift]
+
+
+def _divergence(result: RunResult) -> Json:
+    comparison = result.comparison
+    if comparison is None or comparison.divergence is None:
+        return None
+    found = comparison.divergence
+    return {
+        "step": found.step,
+        "fields": list(found.fields),
+        "tensor_step": found.tensor_step,
+        "tensors": list(found.tensors),
+        "tensors_total": found.tensors_total,
+    }
+
+
+def _read_allowed(allow: Sequence[str]) -> Mapping[str, str]:
+    allowed = {}
+    for text in allow:
+        section, _, reason = text.partition("=")
+        if not section or not reason.strip():
+            raise InputError(
+                f"`--allow-drift {text}` must have the form SECTION=REASON",
+                hint='`--allow-drift environment="newer rich, not used in training"`',
+            )
+        allowed[section] = printable(reason.strip())
+    return allowed
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a run as Ctrl-C does: its processes are ended and the record closed."""
+    kept = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,59 @@
+"""`rdlc verify`: is it intact?"""
+
+import os
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from rdlc.adapters.workspace.records import find_record
+from rdlc.cli.console import write_line
+from rdlc.cli.edge import Answer, Session, verb
+from rdlc.cli.paths import project_runs, shown
+from rdlc.cli.wiring import LocalArchive
+from rdlc.core.document import LOCK_LIMIT_BYTES
+from rdlc.operations.verify import Verification, verify_baseline, verify_lock, verify_record
+
+
+@verb("verify", statuses={"intact": "everything in it fits", "invalid": "something does not fit"})
+@click.argument("given", metavar="LOCK|RECORD", type=click.Path(path_type=Path))
+def command(session: Session, *, given: Path) -> Answer:
+    """Say whether a lock, record or baseline is intact, offline.
+
+    Every digest is computed again from the contents, the form is compared byte by byte, and a
+    record's files, code, outcome and checks are held against its lock. Nothing is executed.
+    """
+    verification = _verify(given)
+    is_intact = not verification.findings
+    return Answer(
+        status="intact" if is_intact else "invalid",
+        exit_code=0 if is_intact else 1,
+        data={
+            "kind": verification.kind,
+            "path": str(verification.path),
+            "id": verification.id,
+            "sections": dict(verification.sections),
+            "findings": [{"section": f.section, "file": f.file, "message": f.message} for f in verification.findings],
+        },
+        show=lambda console: _show(console, verification),
+    )
+
+
+def _verify(given: Path) -> Verification:
+    archive = LocalArchive()
+    # Not `Path.is_dir`: to these a name that is too long is no error.
+    is_folder, is_there = os.path.isdir(given), os.path.lexists(given)  # noqa: PTH112
+    is_name = not is_there and not given.suffix and len(given.parts) == 1
+    if is_folder or is_name or given.name == "record.json":
+        return verify_record(find_record(given, project_runs()), archive=archive)
+    data = archive.read(given, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
+    check = verify_baseline if b"rdlc/baseline/" in data[:4096] else verify_lock
+    return check(given, archive=archive)
+
+
+def _show(console: Console, verification: Verification) -> None:
+    word = "invalid" if verification.findings else "intact"
+    write_line(console, f"{word}  {verification.kind}  {shown(verification.path)}")
+    write_line(console, f"lock  {verification.id}")
+    for finding in verification.findings:
+        write_line(console, f"  section {finding.section}: {finding.file}: {finding.message}")

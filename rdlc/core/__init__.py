@@ -1,0 +1,1 @@
+"""Values in, values out: no files, network, clock, environment, Click or Rich."""

@@ -1,0 +1,130 @@
+"""Did what ran conform to what was locked? Judged from what each worker itself reported."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rdlc.core.launch import locked_environment
+from rdlc.core.lines import read_json_file
+from rdlc.core.lockfile import RunLock
+from rdlc.core.record import Check, Rank
+
+REPORT_LIMIT_BYTES = 1 << 20
+_PACKAGES = ("torch", "transformers", "ray")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkerReport:
+    """What one rank said of itself in `workers/<rank>/worker.json`."""
+
+    place: Rank
+    python: str
+    packages: Mapping[str, str]
+    environment: Mapping[str, str]
+    switches: Mapping[str, str]
+    code_digest: str
+    cpu_capability: str
+    cpu_threads: int
+    device: str
+    network: str
+    peak_rss_bytes: int | None
+
+
+def read_worker_report(data: bytes, *, name: str) -> WorkerReport:
+    """The report in the bytes of a `worker.json`; raises InputError naming file and field."""
+    fields = read_json_file(data, name=name, limit_bytes=REPORT_LIMIT_BYTES)
+    packages = {package: fields.text(package) for package in _PACKAGES if fields.has(package)}
+    switches = {key: str(value) for key, value in fields.scalars("switches").items()}
+    return WorkerReport(
+        place=Rank(
+            rank=fields.count("rank"),
+            local_rank=fields.count("local_rank"),
+            node_rank=fields.count("node_rank"),
+            host=fields.text("host"),
+        ),
+        python=fields.text("python"),
+        packages=packages,
+        environment=fields.remarks("environment"),
+        switches=switches,
+        code_digest=fields.digest("code_digest"),
+        cpu_capability=fields.text("cpu_capability"),
+        cpu_threads=fields.count("cpu_threads"),
+        device=fields.text("device"),
+        network=fields.text("network_used"),
+        peak_rss_bytes=fields.count("peak_rss_bytes") if fields.has("peak_rss_bytes") else None,
+    )
+
+
+def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[Check, ...]:
+    """One check for each question; a worker that did not report leaves its questions unmeasured."""
+    sections = lock.sections
+    world = sections.recipe.world_size
+    ranks = sorted(worker.place.rank for worker in workers)
+    checks = [
+        Check(
+            name="ranks",
+            locked=f"0 to {world - 1}",
+            found=", ".join(map(str, ranks)) or "none reported",
+            is_met=ranks == list(range(world)),
+        ),
+        _check("code", sections.code.digest, [worker.code_digest for worker in workers]),
+        _check("python", sections.environment.python, [worker.python for worker in workers]),
+        _check(
+            "cpu threads",
+            str(sections.environment.threads_per_worker),
+            [str(worker.cpu_threads) for worker in workers],
+        ),
+    ]
+    for package in _PACKAGES:
+        locked = sections.environment.distributions.get(package)
+        if locked is not None:
+            seen = [worker.packages.get(package) for worker in workers]
+            checks.append(_check(package, locked, seen))
+    for variable, value in locked_environment(lock).items():
+        checks.append(_check(variable, value, [worker.environment.get(variable) for worker in workers]))
+    return tuple(checks)
+
+
+def is_conforming(checks: Sequence[Check], *, accepted: Mapping[str, str]) -> bool:
+    """Whether every check is met, leaving out what was allowed to drift; unmeasured is not met."""
+    of_section = {"code": "code", "python": "environment", "cpu threads": "environment"}
+    of_section |= dict.fromkeys(_PACKAGES, "environment")
+    return all(check.is_met or of_section.get(check.name) in accepted for check in checks)
+
+
+def describe_workers(workers: Sequence[WorkerReport]) -> dict[str, str]:
+    """What was observed, by name; a value in which the ranks differ lists them all."""
+    rows: dict[str, list[str]] = {}
+    for worker in sorted(workers, key=lambda worker: worker.place.rank):
+        found = {
+            "python": worker.python,
+            **worker.packages,
+            "cpu capability": worker.cpu_capability,
+            "cpu threads": str(worker.cpu_threads),
+            "device": worker.device,
+            "network": worker.network,
+            **{f"switch {name}": value for name, value in worker.switches.items()},
+        }
+        for name, value in found.items():
+            rows.setdefault(name, []).append(value)
+    observed = {name: _joined(values) for name, values in sorted(rows.items())}
+    peaks = [worker.peak_rss_bytes for worker in workers if worker.peak_rss_bytes is not None]
+    if len(peaks) == len(workers) and peaks:
+        observed["peak memory of a rank"] = f"{max(peaks) / (1 << 20):.0f} MiB"
+    return {"world size": str(len(workers)), **observed}
+
+
+def _check(name: str, locked: str, found: Sequence[str | None]) -> Check:
+    if not found or any(value is None for value in found):
+        seen = _joined([value or "not measured" for value in found]) if found else "not measured"
+        known = [value for value in found if value is not None]
+        is_met = None if all(value == locked for value in known) else False
+        return Check(name=name, locked=locked, found=seen, is_met=is_met)
+    values = [value for value in found if value is not None]
+    return Check(name=name, locked=locked, found=_joined(values), is_met=all(value == locked for value in values))
+
+
+def _joined(values: Sequence[str]) -> str:
+    distinct = list(dict.fromkeys(values))
+    if len(distinct) == 1:
+        return distinct[0] or "(empty)"
+    return "; ".join(f"rank {rank}: {value}" for rank, value in enumerate(values))

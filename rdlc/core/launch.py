@@ -1,0 +1,70 @@
+"""What the recipe is started with: its config, its environment, its command."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rdlc.core.canonical import Json
+from rdlc.core.lockfile import RunLock
+
+RECIPE_FORMAT = 1
+# What a run takes over from the shell: where programs and libraries are, who runs it, which GPUs.
+_PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV")
+# Could move results or the transport if they were passed on; the lock's own values rule.
+_MATTERS = (
+    "ATEN_", "CUBLAS_", "CUDA_", "FI_", "GLOO_", "GOMP_", "KMP_", "LD_", "MKL_", "NCCL_", "NVTE_", "OMP_",
+    "ONEDNN_", "PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONPATH", "PYTORCH_", "RAY_", "TORCH",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DriverEnvironment:
+    """The whole environment of the driver, and which variables of the shell were left out on purpose."""
+
+    values: Mapping[str, str]
+    ignored: tuple[str, ...]
+
+
+def recipe_config(lock: RunLock, *, run_name: str, scratch: str) -> dict[str, Json]:
+    """The JSON document that the recipe takes: everything it needs, all of it from the lock."""
+    sections = lock.sections
+    cluster, recipe = sections.cluster.requested, sections.recipe
+    return {
+        "format": RECIPE_FORMAT,
+        "run_name": run_name,
+        "seed": recipe.requested.seed,
+        "num_workers": cluster.workers,
+        "cpus_per_worker": cluster.cpus_per_worker,
+        "gpus_per_worker": cluster.gpus_per_worker,
+        "max_failures": recipe.requested.max_failures,
+        "code_digest": sections.code.digest,
+        "scratch": scratch,
+        "determinism": {"mode": recipe.mode, "environment": locked_environment(lock)},
+        "data": dict(sections.data.requested),
+        "recipe": dict(recipe.config),
+    }
+
+
+def locked_environment(lock: RunLock) -> dict[str, str]:
+    """The variables that every worker must see, by the lock."""
+    return {name: setting.value for name, setting in lock.sections.cluster.settings.items()}
+
+
+def driver_environment(
+    lock: RunLock, shell: Mapping[str, str], *, code: str, secrets: Mapping[str, str]
+) -> DriverEnvironment:
+    """What the driver gets: little of the shell, the locked variables, the secrets, and the code's path.
+
+    Everything else of the shell stays out, so that it cannot move a result; what could have is named.
+    """
+    locked = locked_environment(lock)
+    passed = {name: shell[name] for name in _PASSED if name in shell}
+    ours = {"PYTHONPATH": code, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
+    values = {"LANG": "C.UTF-8", **passed, **ours, **secrets, **locked}
+    ignored = sorted(name for name, value in shell.items() if name.startswith(_MATTERS) and values.get(name) != value)
+    return DriverEnvironment(values=values, ignored=tuple(ignored))
+
+
+def total_steps(lock: RunLock) -> int | None:
+    """How many steps the lock asks for; None where its config does not tell."""
+    steps = lock.sections.recipe.config.get("steps")
+    return steps if isinstance(steps, int) and not isinstance(steps, bool) else None

@@ -1,0 +1,201 @@
+"""The run spec: what is asked for, before anything is resolved."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rdlc.core.canonical import Json
+from rdlc.core.document import Document, parse_document
+from rdlc.core.fields import Fields
+from rdlc.core.level import CLAIMS
+from rdlc.errors import InputError
+
+SCHEMA = "rdlc/run-spec/v1"
+TARGETS = ("local",)
+RECIPE_KEYS = ("module", "config", "overrides", "seed", "deterministic", "max_failures")
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecipeRequest:
+    """Which recipe module, with which config file and which values changed."""
+
+    module: str
+    config: str
+    overrides: Mapping[str, Json]
+    seed: int
+    deterministic: bool
+    max_failures: int
+
+    @property
+    def package(self) -> str:
+        """The folder of the recipe: the first part of the module."""
+        return self.module.partition(".")[0]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterRequest:
+    """How many workers, and what each one gets."""
+
+    workers: int
+    cpus_per_worker: int
+    gpus_per_worker: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRequest:
+    """The name of a run, where it runs, what ends it, and what it claims."""
+
+    name: str
+    target: str
+    claim: str
+    limits: Mapping[str, str]
+    secrets: tuple[str, ...]
+    allow: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunSpec:
+    """One run as it was asked for."""
+
+    run: RunRequest
+    cluster: ClusterRequest
+    recipe: RecipeRequest
+    data: Mapping[str, Json]
+
+
+def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec:
+    """The run spec in the bytes of a file, with `--set` values laid over it.
+
+    `settings` maps the address of a value to the YAML text of its new value. Raises InputError with
+    file, line and field.
+    """
+    document = parse_document(data, name=name)
+    if isinstance(document.value, Mapping) and "sections" in document.value:
+        raise InputError("this is a run lock, and a run spec is due here", file=name, hint=f"`rdlc verify {name}`")
+    document = apply_settings(document, settings)
+    fields = Fields.of(document)
+    _check_schema(fields)
+    spec = RunSpec(
+        run=read_run_request(fields),
+        cluster=read_cluster_request(fields.below("cluster")),
+        recipe=read_recipe_request(fields.below("recipe")),
+        data=read_data_request(fields.below("data")),
+    )
+    fields.finish()
+    return spec
+
+
+def apply_settings(document: Document, settings: Mapping[str, str]) -> Document:
+    """The document with single values replaced; `recipe.X` means `recipe.overrides.X` for a config key."""
+    value = document.value
+    lines = dict(document.lines)
+    for address, text in settings.items():
+        parts = address.split(".")
+        if parts[0] == "recipe" and len(parts) == 2 and parts[1] not in RECIPE_KEYS:
+            parts.insert(1, "overrides")
+        if not all(parts):
+            raise InputError(f"`--set {address}={text}`: an address is words with dots between")
+        data = text.encode("utf-8", "surrogateescape")
+        parsed = parse_document(data or b'""', name=f"--set {address}").value
+        value = _replaced(value, parts, parsed, address)
+    return Document(name=document.name, value=value, lines=lines)
+
+
+def read_recipe_request(fields: Fields) -> RecipeRequest:
+    """The `recipe` part of a spec or of a lock's request."""
+    module = fields.text("module")
+    if not _MODULE.fullmatch(module):
+        raise fields.error("module", f"must name a module in a package, as `fsdp_qwen.train`, not `{module}`")
+    request = RecipeRequest(
+        module=module,
+        config=read_relative_path(fields, "config"),
+        overrides=fields.scalars("overrides"),
+        seed=fields.count("seed", default=0),
+        deterministic=fields.flag("deterministic", default=True),
+        max_failures=fields.count("max_failures", default=0, most=100),
+    )
+    fields.finish()
+    return request
+
+
+def read_cluster_request(fields: Fields) -> ClusterRequest:
+    """The `cluster` part of a spec or of a lock's request."""
+    request = ClusterRequest(
+        workers=fields.count("workers", least=1, most=1024),
+        cpus_per_worker=fields.count("cpus_per_worker", default=1, least=1, most=1024),
+        gpus_per_worker=fields.count("gpus_per_worker", default=0, most=16),
+    )
+    fields.finish()
+    return request
+
+
+def read_data_request(fields: Fields) -> dict[str, Json]:
+    """The `data` part: the kind, its seed, and what else the recipe's kind takes."""
+    kind = fields.text("kind", choices=("markov", "random-tokens"))
+    seed = fields.count("seed", default=0)
+    others = {key: fields.scalar(key) for key in fields.names() if key not in {"kind", "seed"}}
+    return {"kind": kind, "seed": seed, **others}
+
+
+def read_relative_path(fields: Fields, key: str) -> str:
+    """A path with `/` that stays below where it starts."""
+    path = fields.text(key)
+    if path.startswith("/") or "\\" in path or ".." in path.split("/"):
+        raise fields.error(key, f"must be a path below the folder, without `..`, not `{path}`")
+    return path
+
+
+def read_run_request(fields: Fields) -> RunRequest:
+    """The `run` part of a lock's request, or those keys at the top of a spec."""
+    name = fields.text("name")
+    if not _NAME.fullmatch(name):
+        raise fields.error("name", f"must be small letters, digits, `.`, `_`, `-`, at most 63, not `{name}`")
+    target = fields.text("target", choices=TARGETS)
+    limits = fields.below("limits", default={})
+    read = {key: limits.decimal(key) for key in ("max_hours", "no_step_minutes") if limits.has(key)}
+    limits.finish()
+    return RunRequest(
+        name=name,
+        target=target,
+        claim=fields.text("claim", default="execution", choices=CLAIMS),
+        limits=read,
+        secrets=_read_secrets(fields),
+        allow=fields.table("allow"),
+    )
+
+
+def _read_secrets(fields: Fields) -> tuple[str, ...]:
+    names = []
+    for secret in fields.each("secrets"):
+        name = secret.text("name")
+        if not _VARIABLE.fullmatch(name):
+            raise secret.error("name", "must be the name of an environment variable, as `HF_TOKEN`")
+        secret.text("from", default="env", choices=("env",))
+        secret.finish()
+        names.append(name)
+    return tuple(sorted(set(names)))
+
+
+def _check_schema(fields: Fields) -> None:
+    schema = fields.text("schema")
+    if schema == SCHEMA:
+        return
+    family, _, version = schema.rpartition("/v")
+    if family == "rdlc/run-spec" and version.isdigit():
+        raise fields.error(
+            "schema", f"is `{schema}`, and this rdlc reads up to `{SCHEMA}`", "`pip install --upgrade rdlc`"
+        )
+    raise fields.error("schema", f"must be `{SCHEMA}`, not `{schema}`: this is not a run spec")
+
+
+def _replaced(value: Json, parts: list[str], new: Json, address: str) -> Json:
+    if not parts:
+        return new
+    if value is not None and not isinstance(value, Mapping):
+        raise InputError(f"`--set {address}`: there is no `{parts[0]}` below a single value")
+    copy = dict(value or {})
+    copy[parts[0]] = _replaced(copy.get(parts[0]), parts[1:], new, address)
+    return copy

@@ -1,0 +1,180 @@
+"""After a run: read what it left, and judge it."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rdlc.core.baseline import Baseline
+from rdlc.core.comparison import Comparison, compare_outcomes
+from rdlc.core.conformance import (
+    REPORT_LIMIT_BYTES,
+    WorkerReport,
+    check_conformance,
+    describe_workers,
+    read_worker_report,
+)
+from rdlc.core.judgement import Observation, describe_comparison, judge
+from rdlc.core.lines import read_json_file
+from rdlc.core.lockfile import RunLock
+from rdlc.core.outcome import Outcome, ReadOutcome
+from rdlc.core.outcome_files import (
+    FINGERPRINTS_FILE,
+    FINGERPRINTS_LIMIT_BYTES,
+    METRICS_FILE,
+    METRICS_LIMIT_BYTES,
+    RESULT_FILE,
+    RESULT_LIMIT_BYTES,
+    read_outcome,
+)
+from rdlc.core.record import RunRecord
+from rdlc.errors import InputError
+from rdlc.operations.follow import JobEnd
+from rdlc.operations.lock import Workspace
+from rdlc.operations.machine import Machine
+from rdlc.operations.prepare import Prepared
+
+_NO_BASELINE = "no baseline stands beside the lock, so no outcome was compared"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Collected:
+    """The judged record, its outcome (None if it cannot be read), and the comparison of a replay."""
+
+    record: RunRecord
+    outcome: Outcome | None
+    comparison: Comparison | None
+
+
+def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reason: str, machine: Machine) -> Collected:
+    """What the run left, judged against the lock and, for a replay, against the baseline."""
+    read, trouble = _read_outcome(path, machine)
+    workers, worker_trouble = _read_workers(path, machine)
+    reason = reason or trouble or worker_trouble or _failure(path, end, machine)
+    outcome = read.outcome if read is not None and not read.problems else None
+    is_finished = not reason and outcome is not None and outcome.finished
+    if not reason and not is_finished:
+        reason = read.problems[0].message if read and read.problems else "it left no finished result"
+    checks = check_conformance(prepared.lock, workers)
+    comparison = _compare(prepared, record, outcome)
+    judgement = judge(
+        Observation(
+            is_finished=is_finished,
+            steps_done=outcome.last_step if outcome else 0,
+            steps_total=record.steps_total,
+            checks=checks,
+            accepted=record.accepted,
+            network=_network(workers),
+            shows_learning=bool(prepared.lock.sections.data.resolved.get("shows_learning")),
+            comparison=comparison,
+        )
+    )
+    status = "finished" if is_finished else "stopped" if end.reason == "stopped" else "failed"
+    judged = replace(
+        record,
+        status=status,
+        reason=reason,
+        level=judgement.level,
+        evidence=judgement.evidence,
+        steps_done=read.outcome.last_step if read else 0,
+        checks=checks,
+        outcome=_outcome_words(prepared, record, comparison),
+        observed={**record.observed, **describe_workers(workers)},
+        ranks=tuple(worker.place for worker in workers),
+    )
+    return Collected(record=judged, outcome=outcome, comparison=comparison)
+
+
+def load_outcome(path: Path, workspace: Workspace) -> ReadOutcome:
+    """The outcome that the files of a record's folder hold; raises InputError for a bad one."""
+    result = _read(path / RESULT_FILE, RESULT_LIMIT_BYTES, workspace)
+    return read_outcome(
+        _read(path / METRICS_FILE, METRICS_LIMIT_BYTES, workspace) or b"",
+        _read(path / FINGERPRINTS_FILE, FINGERPRINTS_LIMIT_BYTES, workspace) or b"",
+        result,
+        name=str(path),
+    )
+
+
+def read_steps_done(path: Path, machine: Machine) -> int:
+    """How many steps a record shows, also one that was killed; 0 if its files cannot be read."""
+    read, _ = _read_outcome(path, machine)
+    return read.outcome.last_step if read else 0
+
+
+def baseline_of(lock: RunLock, record: RunRecord, collected: Collected) -> Baseline:
+    """The baseline that a finished run gives."""
+    assert collected.outcome is not None
+    return Baseline(
+        lock_id=lock.id,
+        name=lock.name,
+        sections=lock.digests,
+        claim=record.claim,
+        level=record.level,
+        record=record.id,
+        outcome=collected.outcome,
+    )
+
+
+def _read_outcome(path: Path, machine: Machine) -> tuple[ReadOutcome | None, str]:
+    try:
+        return load_outcome(path, machine), ""
+    except InputError as error:
+        return None, f"what it left cannot be read: {error.file}: {error.message}"
+
+
+def _read_workers(path: Path, machine: Machine) -> tuple[list[WorkerReport], str]:
+    reports = []
+    for file in machine.worker_reports(path):
+        try:
+            data = machine.read(file, limit_bytes=REPORT_LIMIT_BYTES, what="a worker's report")
+            reports.append(read_worker_report(data, name=str(file)))
+        except InputError as error:
+            return reports, f"a worker's report cannot be read: {error.file}: {error.message}"
+    return sorted(reports, key=lambda report: report.place.rank), ""
+
+
+def _failure(path: Path, end: JobEnd, machine: Machine) -> str:
+    """Why it failed in the recipe's own words, else how its driver ended; "" if it did not fail."""
+    if end.reason == "exited" and end.exit_status == 0:
+        return ""
+    said = _said_by_recipe(path, machine)
+    if said:
+        return said
+    if end.reason == "orphaned" and end.exit_status is None:
+        return "a process between rdlc and the driver was killed; the driver's log is driver.log"
+    if end.signal is not None:
+        return f"the driver was killed by signal {end.signal}; its log is driver.log"
+    return f"the driver ended with exit status {end.exit_status}; its log is driver.log"
+
+
+def _said_by_recipe(path: Path, machine: Machine) -> str:
+    data = _read(path / RESULT_FILE, RESULT_LIMIT_BYTES, machine)
+    if data is None:
+        return ""
+    try:
+        fields = read_json_file(data, name=str(path / RESULT_FILE), limit_bytes=RESULT_LIMIT_BYTES)
+        return fields.below("error").text("message") if fields.has("error") else ""
+    except InputError:
+        return ""
+
+
+def _compare(prepared: Prepared, record: RunRecord, outcome: Outcome | None) -> Comparison | None:
+    if record.kind != "replay" or prepared.baseline is None or outcome is None:
+        return None
+    return compare_outcomes(prepared.baseline.outcome, outcome, labels=("the baseline", "the replay"))
+
+
+def _outcome_words(prepared: Prepared, record: RunRecord, comparison: Comparison | None) -> str:
+    if comparison is not None:
+        return describe_comparison(comparison)
+    return _NO_BASELINE if record.kind == "replay" and prepared.baseline is None else ""
+
+
+def _network(workers: list[WorkerReport]) -> str:
+    networks = {worker.network for worker in workers}
+    return networks.pop() if len(networks) == 1 else ""
+
+
+def _read(path: Path, limit_bytes: int, workspace: Workspace) -> bytes | None:
+    if not path.exists():
+        return None
+    return workspace.read(path, limit_bytes=limit_bytes, what="a file of the record")

@@ -1,0 +1,165 @@
+"""Before a run: the lock, what it would run here, and whether that is what was locked."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rdlc.core.baseline import Baseline, read_baseline
+from rdlc.core.document import LOCK_LIMIT_BYTES
+from rdlc.core.drift import ABSENT, DRIFTING, find_drift, mend_environment
+from rdlc.core.lockfile import RunLock, read_lock
+from rdlc.core.record import Drift
+from rdlc.core.sections import CodeSection
+from rdlc.errors import InputError, RdlcError
+from rdlc.operations.lock import baseline_path, read_run_spec, resolve
+from rdlc.operations.machine import Machine
+
+
+class DriftRefused(RdlcError):
+    """The machine is not what was locked; `drift` says where, `mends` the command for each section."""
+
+    def __init__(self, message: str, *, drift: Sequence[Drift], mends: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.drift = tuple(drift)
+        self.mends = dict(mends)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunRequest:
+    """What `rdlc run` or `rdlc replay` was asked; `allow` maps a section to the reason."""
+
+    given: Path
+    kind: str
+    is_rebaseline: bool
+    allow: Mapping[str, str]
+    settings: Mapping[str, str]
+    tool: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Prepared:
+    """A run that may start. `baseline_path` is None when a spec is run: it has no lock beside it."""
+
+    lock: RunLock
+    project: Path
+    code: CodeSection
+    drift: tuple[Drift, ...]
+    baseline: Baseline | None
+    baseline_path: Path | None
+
+    @property
+    def runs(self) -> Path:
+        """The folder of all records."""
+        return self.project / "runs"
+
+
+def prepare(request: RunRequest, *, machine: Machine) -> Prepared:
+    """Reads the lock (or locks a spec), compares the machine with it, and refuses on drift."""
+    data = machine.read(request.given, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
+    for section in request.allow:
+        if section not in DRIFTING:
+            known = ", ".join(f"`{name}`" for name in DRIFTING)
+            raise InputError(f"`--allow-drift {section}`: only these sections can drift: {known}")
+    project = machine.find_project(request.given.resolve().parent, Path.cwd())
+    project = project or request.given.resolve().parent
+    if b"rdlc/run-lock/" not in data[:4096] and b"rdlc/run-spec/" in data:
+        return _prepare_spec(request, data, project, machine)
+    if request.settings:
+        raise InputError(
+            "`--set` changes a run spec, and this is a lock", file=str(request.given),
+            hint="`rdlc lock SPEC --set PATH=VALUE`",
+        )  # fmt: skip
+    read = read_lock(data, name=str(request.given))
+    if read.findings:
+        finding = read.findings[0]
+        raise RdlcError(
+            f"the lock is not intact: section `{finding.section}`: {finding.message}",
+            file=finding.file,
+            hint=f"`rdlc verify {request.given}`",
+        )
+    path = baseline_path(request.given)
+    baseline = _read_baseline(path, read.lock, request, machine)
+    code, drift = _compare(read.lock, project, machine)
+    _refuse_drift(drift, request, read.lock, project, machine)
+    _refuse_missing(machine)
+    return Prepared(lock=read.lock, project=project, code=code, drift=drift, baseline=baseline, baseline_path=path)
+
+
+def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Machine) -> Prepared:
+    if request.kind == "replay":
+        raise InputError(
+            "this is a run spec, and a run lock is due here",
+            file=str(request.given),
+            hint=f"`rdlc lock {request.given}`",
+        )
+    spec = read_run_spec(data, name=str(request.given), settings=request.settings)
+    lock = resolve(spec, project=project, previous=None, tool=request.tool, workspace=machine)
+    _refuse_missing(machine)
+    return Prepared(lock=lock, project=project, code=lock.sections.code, drift=(), baseline=None, baseline_path=None)
+
+
+def _read_baseline(path: Path, lock: RunLock, request: RunRequest, machine: Machine) -> Baseline | None:
+    if not path.exists():
+        return None
+    data = machine.read(path, limit_bytes=LOCK_LIMIT_BYTES, what="the baseline")
+    if request.is_rebaseline:
+        return None
+    baseline = read_baseline(data, name=str(path))
+    if baseline.lock_id != lock.id:
+        raise RdlcError(
+            f"the baseline belongs to lock {baseline.lock_id}, and this lock is {lock.id}",
+            file=str(path),
+            hint=f"`rdlc run {request.given} --rebaseline` makes a new one",
+        )
+    return baseline
+
+
+def _compare(lock: RunLock, project: Path, machine: Machine) -> tuple[CodeSection, tuple[Drift, ...]]:
+    sections = lock.sections
+    root = project / sections.code.root
+    code = CodeSection(
+        root=sections.code.root,
+        package=sections.code.package,
+        files=machine.list_code(root, sections.code.package),
+    )
+    threads = sections.environment.threads_per_worker
+    environment = machine.read_environment(threads_per_worker=threads)
+    # Generated data has no files: what it is stands in the lock alone, and its batches are compared.
+    return code, find_drift(sections, code=code, environment=environment, data=sections.data)
+
+
+def _refuse_drift(drift: Sequence[Drift], request: RunRequest, lock: RunLock, project: Path, machine: Machine) -> None:
+    refused = [item for item in drift if item.section not in request.allow]
+    if not refused:
+        return
+    sections = list(dict.fromkeys(item.section for item in refused))
+    mends = {}
+    if "code" in sections:
+        mends["code"] = _mend_code(lock, project, drift, machine)
+    if "environment" in sections:
+        mended = mend_environment([item for item in refused if item.section == "environment"])
+        mends["environment"] = mended or "run it on a machine like the locked one"
+    words = " and ".join(f"`{name}`" for name in sections)
+    raise DriftRefused(f"{request.kind} refused: {words} differ from lock {lock.id}", drift=refused, mends=mends)
+
+
+def _mend_code(lock: RunLock, project: Path, drift: Sequence[Drift], machine: Machine) -> str:
+    code, git = lock.sections.code, lock.provenance.git
+    root = project / code.root
+    if git is not None and not (git.patch or git.patch_omitted or git.untracked):
+        commit = machine.find_commit(root / code.package, tree=git.tree, first=git.commit)
+        if commit is not None:
+            return f"git worktree add ../{lock.name}-{commit[:12]} {commit}"
+    if archive := machine.find_archive(project / "runs", lock.id, lock.name):
+        added = [str(root / d.address) for d in drift if d.section == "code" and d.locked == ABSENT]
+        remove = f"rm {shlex.join(added)} && " if added else ""
+        return f"{remove}tar -xf {shlex.quote(str(archive))} -C {shlex.quote(str(root))}"
+    return "rdlc lock SPEC, if the change is meant"
+
+
+def _refuse_missing(machine: Machine) -> None:
+    missing = machine.missing_modules("ray", "torch", "transformers")
+    if missing:
+        names = ", ".join(f"`{name}`" for name in missing)
+        raise RdlcError(f"this Python lacks {names}", hint="python -m pip install 'rdlc[train]'")

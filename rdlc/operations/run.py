@@ -1,0 +1,213 @@
+"""Run a lock, or run it again and compare: the use cases of `run` and `replay`."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rdlc.core.baseline import write_baseline
+from rdlc.core.comparison import Comparison
+from rdlc.core.launch import driver_environment, recipe_config, total_steps
+from rdlc.core.level import reaches
+from rdlc.core.lockfile import write_lock
+from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record, write_record
+from rdlc.errors import InputError, Interrupted, RdlcError
+from rdlc.operations.collect import Collected, baseline_of, collect, read_steps_done
+from rdlc.operations.follow import Following, JobEnd, Listener, follow, limits_in_seconds
+from rdlc.operations.machine import Machine, Order, Record
+from rdlc.operations.prepare import Prepared, RunRequest, prepare
+from rdlc.operations.reporting import Reporter
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunResult:
+    """The record of a run, and what became of the baseline: `written`, `replaced`, `kept` or `none`."""
+
+    record: RunRecord
+    path: Path
+    comparison: Comparison | None
+    baseline: str
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it finished, and reached what was claimed as far as its verb can."""
+        record = self.record
+        if record.status != "finished":
+            return False
+        wanted = record.claim
+        if record.kind == "run" and wanted == "outcome-bitwise":
+            wanted = "execution"
+        return reaches(record.level, wanted)
+
+
+def execute(request: RunRequest, *, machine: Machine, reporter: Reporter, listener: Listener) -> RunResult:
+    """Runs what the lock says and records it; a replay is compared with the lock's baseline.
+
+    Raises DriftRefused before anything is written, and Interrupted after the record was closed.
+    """
+    prepared = prepare(request, machine=machine)
+    _settle_dead_records(prepared.runs, machine, reporter)
+    started = machine.now()
+    stamp = started.replace("-", "").replace(":", "")
+    short_id = prepared.lock.id.removeprefix("sha256:")[:12]
+    folder = machine.create_record(prepared.runs, prepared.lock.name, f"{stamp}-{short_id}")
+    try:
+        record = _open_record(request, prepared, folder, started, machine)
+        end, reason = _drive(prepared, record, folder.path, machine, reporter, listener)
+        return _close_record(request, prepared, record, folder.path, end, reason, machine)
+    finally:
+        folder.close()
+
+
+def _open_record(request: RunRequest, prepared: Prepared, folder: Record, started: str, machine: Machine) -> RunRecord:
+    lock = prepared.lock
+    record = RunRecord(
+        id=folder.path.name,
+        kind=request.kind,
+        name=lock.name,
+        lock_id=lock.id,
+        tool=request.tool,
+        status="running",
+        claim=lock.sections.run.requested.claim,
+        level="recorded",
+        started=started,
+        token=machine.new_token(),
+        scratch=str(machine.new_scratch()),
+        steps_total=total_steps(lock),
+        accepted=dict(request.allow),
+        drift=prepared.drift,
+        observed=machine.describe_host(),
+        files={},
+    )
+    machine.write(folder.path / "lock.yaml", write_lock(lock))
+    machine.write(folder.path / "record.json", write_record(record))
+    return record
+
+
+def _drive(
+    prepared: Prepared,
+    record: RunRecord,
+    path: Path,
+    machine: Machine,
+    reporter: Reporter,
+    listener: Listener,
+) -> tuple[JobEnd | None, str]:
+    """Starts the driver and follows it to its end; None and "interrupted" when the user stopped it."""
+    job = None
+    try:
+        order = _order(prepared, record, path, machine, reporter)
+        job = machine.start(order)
+        following = Following(
+            job=job,
+            metrics=machine.tail(path / "metrics.jsonl"),
+            phases=machine.tail(path / "phases.jsonl"),
+            limits_s=limits_in_seconds(prepared.lock.sections.run.requested.limits),
+            steps_total=record.steps_total,
+            monotonic=machine.monotonic,
+            sleep=machine.sleep,
+        )
+        return follow(following, listener)
+    except KeyboardInterrupt:
+        return None, "interrupted"
+    finally:
+        if job is not None:
+            job.stop()
+        machine.end_leftovers(record.token, Path(record.scratch))
+
+
+def _order(prepared: Prepared, record: RunRecord, path: Path, machine: Machine, reporter: Reporter) -> Order:
+    lock, scratch = prepared.lock, Path(record.scratch)
+    root = prepared.project / prepared.code.root
+    machine.pack_code(root, prepared.code.files, path / "shipped.tar")
+    code = machine.prepare_scratch(scratch, path / "shipped.tar", token=record.token)
+    config = recipe_config(lock, run_name=record.id, scratch=str(scratch / "ray"))
+    if "code" in record.accepted:
+        config["code_digest"] = prepared.code.digest
+    machine.write(path / "config.json", config_bytes(config))
+    environment = driver_environment(lock, machine.shell(), code=str(code), secrets=_secrets(prepared, machine))
+    if environment.ignored:
+        reporter.note(f"left out of the run, the lock rules: {', '.join(environment.ignored)}")
+    command = (
+        machine.python(), "-m", lock.sections.recipe.requested.module,
+        "--config", str(path / "config.json"), "--output", str(path),
+    )  # fmt: skip
+    return Order(command=command, environment=environment.values, record=path, scratch=scratch, token=record.token)
+
+
+def _close_record(
+    request: RunRequest,
+    prepared: Prepared,
+    record: RunRecord,
+    path: Path,
+    end: JobEnd | None,
+    reason: str,
+    machine: Machine,
+) -> RunResult:
+    if end is None:
+        _settle(record, path, reason="interrupted by the user", machine=machine)
+        raise Interrupted("interrupted; the record says how far it came", file=str(path))
+    collected = collect(prepared, record, path, end, reason, machine)
+    finished = replace(collected.record, ended=machine.now(), files=machine.hash_files(path))
+    machine.write(path / "record.json", write_record(finished))
+    baseline = "none"
+    if request.kind == "run":
+        baseline = _offer_baseline(prepared, finished, collected, machine)
+    return RunResult(record=finished, path=path, comparison=collected.comparison, baseline=baseline)
+
+
+def _offer_baseline(prepared: Prepared, record: RunRecord, collected: Collected, machine: Machine) -> str:
+    if prepared.baseline_path is None:
+        return "none"
+    if prepared.baseline is not None:
+        return "kept"
+    if not reaches(record.level, "execution") or record.drift:
+        return "none"
+    replaced = prepared.baseline_path.exists()
+    machine.write(prepared.baseline_path, write_baseline(baseline_of(prepared.lock, record, collected)))
+    return "replaced" if replaced else "written"
+
+
+def _settle_dead_records(runs: Path, machine: Machine, reporter: Reporter) -> None:
+    """Ends what killed runs left, and writes into their records how far they came."""
+    for path in machine.dead_records(runs):
+        file = path / "record.json"
+        try:
+            record = read_record(machine.read(file, limit_bytes=LIMIT_BYTES, what="a record"), name=str(file))
+        except InputError as error:
+            # It was killed before it wrote its record, or the record was damaged: it must not stop this run.
+            reporter.warn(f"a record of a killed run is left as it is: {error.file}: {error.message}")
+            # Said once: it counts as ended from now on.
+            machine.release_record(path)
+            continue
+        if record.status == "running":
+            machine.end_leftovers(record.token, Path(record.scratch))
+            _settle(record, path, reason="rdlc was killed", machine=machine)
+            reporter.note(f"an earlier run was killed; its record is closed now: {path}")
+        machine.release_record(path)
+
+
+def _settle(record: RunRecord, path: Path, *, reason: str, machine: Machine) -> None:
+    settled = replace(
+        record,
+        status="interrupted",
+        reason=reason,
+        ended=machine.now(),
+        steps_done=read_steps_done(path, machine),
+        files=machine.hash_files(path),
+    )
+    machine.write(path / "record.json", write_record(settled))
+
+
+def _secrets(prepared: Prepared, machine: Machine) -> Mapping[str, str]:
+    shell = machine.shell()
+    secrets = {}
+    for name in prepared.lock.sections.run.requested.secrets:
+        if not shell.get(name):
+            raise RdlcError(f"the secret `{name}` is not in the environment", hint=f"`export {name}=...`")
+        secrets[name] = shell[name]
+    return secrets
+
+
+def config_bytes(config: Mapping[str, object]) -> bytes:
+    """The recipe's config as the JSON file that it reads."""
+    return json.dumps(config, indent=1, sort_keys=True).encode("ascii") + b"\n"

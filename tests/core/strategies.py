@@ -1,0 +1,126 @@
+"""Hypothesis strategies for locks: everything that a lock may hold, and that a writer could trip over."""
+
+from hypothesis import strategies as st
+
+from rdlc.core.canonical import Json
+from rdlc.core.document import CONTROL, NUMBER_LIMIT
+from rdlc.core.level import CLAIMS
+from rdlc.core.lockfile import RunLock
+from rdlc.core.provenance import GitState, Provenance
+from rdlc.core.sections import (
+    ClusterSection,
+    CodeSection,
+    DataSection,
+    EnvironmentSection,
+    RecipeSection,
+    RunSection,
+    Sections,
+    Setting,
+)
+from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
+
+# Words that YAML readers take for something else, and characters that end lines for some of them.
+TRAPS = (
+    "null", "~", "yes", "NO", "1.10", "1e3", "0x10", "- a", "a: b", "# c", "'", '"', "\\", "\x85", "\u2028", "\ufeff",
+    "=", "<<", "!x", "&x", "*x", "|", ">", "{", "[", "%", "@", "`", "\n", "\t", " a ", "\U0001f600",
+)  # fmt: skip
+texts = st.sampled_from(TRAPS) | st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(
+    lambda text: not CONTROL.search(text)
+)
+hashes = st.text("0123456789abcdef", min_size=64, max_size=64)
+counts = st.integers(0, NUMBER_LIMIT)
+scalars: st.SearchStrategy[Json] = texts | st.booleans() | st.integers(-NUMBER_LIMIT, NUMBER_LIMIT)
+values: st.SearchStrategy[Json] = scalars | st.just("") | st.lists(scalars | st.just(""), max_size=3)
+words = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
+paths = st.from_regex(r"[a-z0-9_ .-]{1,8}(/[a-z0-9_-]{1,8}){0,2}", fullmatch=True).filter(
+    lambda path: ".." not in path.split("/")
+)
+
+
+def tables(items: st.SearchStrategy[Json]) -> st.SearchStrategy[dict[str, Json]]:
+    """Small mappings from any text."""
+    return st.dictionaries(texts, items, max_size=3)
+
+
+def text_tables(items: st.SearchStrategy[str] = texts) -> st.SearchStrategy[dict[str, str]]:
+    """Small mappings from any text to text."""
+    return st.dictionaries(texts, items, max_size=3)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> RunRequest:
+    limits = draw(st.sets(st.sampled_from(("max_hours", "no_step_minutes"))))
+    secrets = draw(st.sets(st.from_regex(r"[A-Z][A-Z0-9_]{0,6}", fullmatch=True), max_size=2))
+    return RunRequest(
+        name=draw(st.from_regex(r"[a-z0-9][a-z0-9._-]{0,9}", fullmatch=True)),
+        target="local",
+        claim=draw(st.sampled_from(CLAIMS)),
+        limits={name: draw(st.sampled_from(("1", "0.5", "2e3"))) for name in limits},
+        secrets=tuple(sorted(secrets)),
+        allow=draw(text_tables()),
+    )
+
+
+@st.composite
+def sections(draw: st.DrawFn) -> Sections:
+    cluster = ClusterRequest(
+        workers=draw(st.integers(1, 1024)),
+        cpus_per_worker=draw(st.integers(1, 1024)),
+        gpus_per_worker=draw(st.integers(0, 16)),
+    )
+    deterministic = draw(st.booleans())
+    settings: dict[str, Setting] = draw(
+        st.dictionaries(texts, st.builds(Setting, value=texts, origin=texts), max_size=2)
+    )
+    return Sections(
+        run=RunSection(requested=draw(requests())),
+        environment=EnvironmentSection(
+            python=draw(texts),
+            implementation=draw(texts),
+            system=draw(texts),
+            machine=draw(texts),
+            libc=draw(texts),
+            cpu_vendor=draw(texts),
+            instruction_set=tuple(draw(st.lists(texts, max_size=3))),
+            threads_per_worker=draw(st.integers(1, NUMBER_LIMIT)),
+            distributions=draw(text_tables()),
+        ),
+        cluster=ClusterSection(requested=cluster, nodes=draw(st.integers(1, 8)), settings=settings),
+        code=CodeSection(root=draw(paths), package=draw(words), files=draw(st.dictionaries(texts, hashes, max_size=3))),
+        data=DataSection(
+            requested={
+                **draw(tables(values)),
+                "kind": draw(st.sampled_from(("markov", "random-tokens"))),
+                "seed": draw(counts),
+            },
+            resolved=draw(tables(values)),
+        ),
+        recipe=RecipeSection(
+            requested=RecipeRequest(
+                module=f"{draw(words)}.{draw(words)}",
+                config=draw(paths),
+                overrides=draw(tables(values)),
+                seed=draw(counts),
+                deterministic=deterministic,
+                max_failures=draw(st.integers(0, 100)),
+            ),
+            config=draw(tables(values)),
+            world_size=cluster.workers,
+        ),
+    )
+
+
+git_states = st.builds(
+    GitState,
+    commit=texts,
+    branch=texts,
+    tree=texts,
+    patch=st.just("") | texts,
+    patch_omitted=st.just("") | texts,
+    untracked=st.lists(texts, max_size=2).map(tuple),
+)
+locks: st.SearchStrategy[RunLock] = st.builds(
+    RunLock,
+    sections=sections(),
+    provenance=st.builds(Provenance, created=texts, tool=texts, git=st.none() | git_states),
+)

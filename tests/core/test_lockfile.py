@@ -1,0 +1,102 @@
+"""The lock as a file: who may read it, and that released payloads never change."""
+
+from pathlib import Path
+
+import pytest
+
+from rdlc.core.lockfile import read_lock, write_lock
+from rdlc.errors import InputError
+from tests.core.lock_samples import full_lock
+
+FIXTURE = Path(__file__).parent / "fixtures" / "run-lock-v1-revision-1.lock.yaml"
+# Never to be changed: a change of these says that locks of earlier releases have lost their identity.
+FIXTURE_ID = "sha256:5637ffc2da96ddcc69adaeea0a511f93385c1c8f234ab6e45cbea01ee20d9437"
+DATA = write_lock(full_lock())
+
+
+def refusal(data: bytes) -> tuple[str, str | None, str | None, str | None]:
+    with pytest.raises(InputError) as caught:
+        read_lock(data, name="x.lock.yaml")
+    error = caught.value
+    return error.message, error.file, error.field, error.hint
+
+
+def test_the_lock_of_revision_1_keeps_its_id_and_its_bytes() -> None:
+    data = FIXTURE.read_bytes()
+
+    read = read_lock(data, name="fixture")
+
+    assert (read.lock.id, read.findings) == (FIXTURE_ID, ())
+    assert write_lock(read.lock) == data
+
+
+def test_a_lock_of_a_newer_schema_is_refused_with_the_way_on() -> None:
+    assert refusal(DATA.replace(b"run-lock/v1", b"run-lock/v2")) == (
+        "is `rdlc/run-lock/v2` revision 1, and this rdlc reads up to `rdlc/run-lock/v1` revision 1",
+        "x.lock.yaml:1",
+        "schema",
+        "`pip install --upgrade rdlc`",
+    )
+
+
+def test_a_lock_of_a_newer_revision_is_refused_with_the_way_on() -> None:
+    assert refusal(DATA.replace(b"revision: 1", b"revision: 2")) == (
+        "is `rdlc/run-lock/v1` revision 2, and this rdlc reads up to `rdlc/run-lock/v1` revision 1",
+        "x.lock.yaml:1",
+        "schema",
+        "`pip install --upgrade rdlc`",
+    )
+
+
+def test_provenance_is_no_part_of_the_identity() -> None:
+    data = DATA.replace(b'branch: "main"', b'branch: "other"')
+
+    assert read_lock(data, name="x").lock.id == full_lock().id
+    assert read_lock(data, name="x").findings == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("revision: 1", "revision: 0", ("must be 1, not 0", 2, "revision", None)),
+        ('    target: "local"', '    target: "lokal"',
+         ("must be one of `local`, not `lokal`", 14, "run.requested.target", "did you mean `local`?")),
+        ("    workers: 2", '    workers: "2"',
+         ('must be a whole number, not the text "2"', 36, "cluster.requested.workers", None)),
+        ("    workers: 2", "    workers: 0",
+         ("must be from 1 to 1024, not 0", 36, "cluster.requested.workers", None)),
+        ("    workers: 2", "    worker: 2",
+         ("is missing", 35, "cluster.requested.workers", None)),
+        ('"from": "env"', '"from": "file"',
+         ("must be one of `env`, not `file`", 19, "run.requested.secrets[0].from", None)),
+        ('    root: "recipes"', '    root: "../up"',
+         ("must be a path below the folder, without `..`, not `../up`", 47, "code.requested.root", None)),
+        ('    package: "fsdp_qwen"', '    package: "/etc"',
+         ("must be a path below the folder, without `..`, not `/etc`", 48, "code.requested.package", None)),
+        ('      steps: 3', '      steps: {"a": 1}',
+         ("must be a text, a number, `true` or `false`, not a mapping", 78, "recipe.resolved.config.steps", None)),
+        ('      torch: "2.13.0"', "      torch: 2.13.0",
+         None),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_refused_with_its_line_and_address(
+    old: str, new: str, expected: tuple[str, int, str, str | None] | None
+) -> None:
+    data = DATA.replace(old.encode(), new.encode(), 1)
+    assert data != DATA
+
+    if expected is None:
+        # YAML reads the same text without quotes: no other lock, but not the form that is written.
+        assert [finding.section for finding in read_lock(data, name="x").findings] == ["environment"]
+    else:
+        message, line, field, hint = expected
+        assert refusal(data) == (message, f"x.lock.yaml:{line}", field, hint)
+
+
+def test_a_spec_is_no_lock_and_the_hint_says_how_to_make_one() -> None:
+    assert refusal(b"schema: rdlc/run-spec/v1\nrecipe: {}\n") == (
+        "this is not a run lock",
+        "x.lock.yaml",
+        None,
+        "`rdlc lock x.lock.yaml` makes a lock from a run spec",
+    )

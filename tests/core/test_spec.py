@@ -1,0 +1,123 @@
+"""The run spec: what it takes, and what `--set` changes in it."""
+
+import pytest
+
+from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest, RunSpec, read_spec
+from rdlc.errors import InputError
+from tests.projects import SPEC
+
+
+def read(text: str = SPEC, **settings: str) -> RunSpec:
+    return read_spec(text.encode(), name="run.yaml", settings=settings)
+
+
+def refusal(text: str, settings: dict[str, str] | None = None) -> tuple[str, str | None, str | None, str | None]:
+    with pytest.raises(InputError) as caught:
+        read_spec(text.encode(), name="run.yaml", settings=settings or {})
+    error = caught.value
+    return error.message, error.file, error.field, error.hint
+
+
+def test_what_a_spec_leaves_out_has_its_default() -> None:
+    assert read() == RunSpec(
+        run=RunRequest(name="toy", target="local", claim="outcome-bitwise", limits={}, secrets=(), allow={}),
+        cluster=ClusterRequest(workers=2, cpus_per_worker=1, gpus_per_worker=0),
+        recipe=RecipeRequest(
+            module="toy.train", config="configs/toy.yaml", overrides={}, seed=0, deterministic=True, max_failures=0
+        ),
+        data={"kind": "markov", "seed": 7},
+    )
+
+
+def test_limits_secrets_and_waived_rules_are_read() -> None:
+    text = (
+        SPEC
+        + "limits: {max_hours: 1.5, no_step_minutes: 10}\n"
+        + "secrets: [{name: B}, {name: A, from: env}]\nallow: {K1: why}\n"
+    )
+
+    run = read(text).run
+
+    assert (run.limits, run.secrets, run.allow) == (
+        {"max_hours": "1.5", "no_step_minutes": "10"},
+        ("A", "B"),
+        {"K1": "why"},
+    )
+
+
+def test_set_changes_one_value_and_knows_the_keys_of_the_config() -> None:
+    spec = read_spec(
+        SPEC.encode(),
+        name="run.yaml",
+        settings={"recipe.learning_rate": "3e-3", "recipe.seed": "4", "cluster.workers": "3", "name": "other"},
+    )
+
+    assert (spec.recipe.overrides, spec.recipe.seed, spec.cluster.workers, spec.run.name) == (
+        {"learning_rate": "3e-3"},
+        4,
+        3,
+        "other",
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"a..b": "1"}, ("`--set a..b=1`: an address is words with dots between", None, None, None)),
+        ({"name.x": "1"}, ("`--set name.x`: there is no `x` below a single value", None, None, None)),
+        ({"recipe.seed": "many"}, ('must be a whole number, not the text "many"', "run.yaml:5", "recipe.seed", None)),
+        ({"recipe.seed": "&x 1"}, ("YAML anchors and aliases are not allowed", "--set recipe.seed:1", None, None)),
+        ({"nam": "x"}, ("this key is not known here", "run.yaml:1", "nam", "did you mean `name`?")),
+        ({"name": "a\udcff"}, ("the file is not UTF-8 text", "--set name:1", None, None)),
+    ],
+)
+def test_a_setting_that_does_not_fit_is_refused(
+    settings: dict[str, str], expected: tuple[str, str | None, str | None, str | None]
+) -> None:
+    assert refusal(SPEC, settings) == expected
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "line", "field"),
+    [
+        ("name: toy", "name: To y",
+         "must be small letters, digits, `.`, `_`, `-`, at most 63, not `To y`", 2, "name"),
+        ("name: toy", "nmae: toy",
+         "is missing", 1, "name"),
+        ("name: toy", "name: 1",
+         "must be a text, not the number 1", 2, "name"),
+        ("name: toy", "name: toy\nsurplus: 1",
+         "this key is not known here", 3, "surplus"),
+        ("target: local", "target: moon",
+         "must be one of `local`, not `moon`", 3, "target"),
+        ("{workers: 2}", "2",
+         "must be a mapping of `key: value` lines, not the number 2", 4, "cluster"),
+        ("{workers: 2}", "{workers: 0}",
+         "must be from 1 to 1024, not 0", 4, "cluster.workers"),
+        ("{workers: 2}", "{workers: two}",
+         'must be a whole number, not the text "two"', 4, "cluster.workers"),
+        ("toy.train", "toy",
+         "must name a module in a package, as `fsdp_qwen.train`, not `toy`", 6, "recipe.module"),
+        ("configs/toy.yaml", "../x.yaml",
+         "must be a path below the folder, without `..`, not `../x.yaml`", 7, "recipe.config"),
+        ("markov", "text",
+         "must be one of `markov`, `random-tokens`, not `text`", 8, "data.kind"),
+        ("outcome-bitwise", "maybe",
+         "must be one of `infrastructure`, `execution`, `outcome-bitwise`, not `maybe`", 9, "claim"),
+        ("run-spec/v1", "run-spec/v2",
+         "is `rdlc/run-spec/v2`, and this rdlc reads up to `rdlc/run-spec/v1`", 1, "schema"),
+        ("rdlc/run-spec/v1", "other",
+         "must be `rdlc/run-spec/v1`, not `other`: this is not a run spec", 1, "schema"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_refused_with_line_and_field(old: str, new: str, message: str, line: int, field: str) -> None:
+    assert refusal(SPEC.replace(old, new, 1))[:3] == (message, f"run.yaml:{line}", field)
+
+
+def test_a_lock_is_no_spec() -> None:
+    assert refusal('schema: "rdlc/run-lock/v1"\nsections: {}\n') == (
+        "this is a run lock, and a run spec is due here",
+        "run.yaml",
+        None,
+        "`rdlc verify run.yaml`",
+    )
