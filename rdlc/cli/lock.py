@@ -9,11 +9,15 @@ from rich.console import Console
 from rdlc import __version__
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
+from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
+from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
 from rdlc.cli.paths import shown
 from rdlc.cli.wiring import LocalWorkspace
+from rdlc.core.canonical import Json
 from rdlc.errors import InputError
 from rdlc.operations.lock import LockRequest, LockResult, lock_spec
 
+UPGRADES = ("image", "all")
 STATUSES = {
     "locked": "the lock was written",
     "unchanged": "the lock already said the same",
@@ -44,6 +48,21 @@ STATUSES = {
     type=click.Path(path_type=Path),
     help="Take what equal requests resolved to from another lock.",
 )
+@click.option(
+    "--upgrade",
+    "upgrades",
+    type=click.Choice(UPGRADES),
+    multiple=True,
+    help="Take what this part resolves to now, and show what moved.",
+)
+@click.option(
+    "--contents",
+    type=click.Choice(ROUTES),
+    default="config",
+    show_default=True,
+    help="How an image is looked into, as --route of `rdlc image`.",
+)
+@click.option("--plain-http", metavar="HOST:PORT", multiple=True, help="Ask this registry without TLS.")
 def command(
     session: Session,
     *,
@@ -52,11 +71,15 @@ def command(
     is_check: bool,
     settings: tuple[str, ...],
     like: Path | None,
+    upgrades: tuple[str, ...],
+    contents: str,
+    plain_http: tuple[str, ...],
 ) -> Answer:
     """Freeze a run spec into a run lock.
 
-    The lock says what a run is: name, environment, workers, shipped code, data and merged config,
-    each with its digest. Locking the same again changes no byte.
+    The lock says what a run is: name, image or environment, workers, shipped code, data and merged
+    config, each with its digest. Locking the same again changes no byte; an image is kept while its
+    request is unchanged, also when its tag has moved.
     """
     request = LockRequest(
         spec=spec,
@@ -64,9 +87,11 @@ def command(
         settings=read_settings(settings),
         like=like,
         is_check=is_check,
+        upgrades=frozenset(upgrades),
         tool=f"rdlc {__version__}",
     )
-    result = lock_spec(request, workspace=LocalWorkspace(), reporter=session)
+    images = RegistryImages(session, route=route_named(contents), plain_http=plain_http)
+    result = lock_spec(request, workspace=LocalWorkspace(), images=images, reporter=session)
     status = "unchanged" if result.is_unchanged else "locked"
     if is_check and not result.is_unchanged:
         status = "would-change"
@@ -79,6 +104,7 @@ def command(
             "sections": dict(result.lock.digests),
             "fates": dict(result.fates),
             "like": dict(result.like_fates),
+            "image": _image_data(result),
         },
         show=lambda console: _show(console, result, status),
     )
@@ -95,6 +121,24 @@ def read_settings(settings: tuple[str, ...]) -> Mapping[str, str]:
     return read
 
 
+def _image_data(result: LockResult) -> Json:
+    section = result.lock.sections.image
+    if section is None or result.image is None:
+        return None
+    moved = moves_data(result.image.comparison.moves) if result.image.comparison else {}
+    base = {"from_base": moves_data(result.image.base_moves)} if result.image.base_moves else {}
+    origin = result.image.origin
+    return {
+        "reference": section.requested.reference,
+        "digest": section.digest,
+        "tag_kind": origin.tag_kind,
+        "evidence": origin.evidence,
+        "known_issues": list(origin.known_issues),
+        **moved,
+        **base,
+    }
+
+
 def _show(console: Console, result: LockResult, status: str) -> None:
     words = {"locked": "locked", "unchanged": "unchanged", "would-change": "would change"}
     write_line(console, f"{words[status]}  {shown(result.path)}")
@@ -103,3 +147,11 @@ def _show(console: Console, result: LockResult, status: str) -> None:
         write_line(console, f"  {name:<11}  {digest}  {result.fates[name]}")
     for name, fate in result.like_fates.items():
         write_line(console, f"  {name:<11}  {'as in' if fate == 'same' else 'differs from'} the lock given with --like")
+    if image := result.image:
+        write_line(console, f"image  {image.section.requested.reference}  {TAG_WORDS[image.origin.tag_kind]}")
+        write_line(console, f"       {image.section.digest}")
+        if image.comparison:
+            write_line(console, "moved by --upgrade image")
+            describe_moves(console, image.comparison.moves, image.comparison.old, image.comparison.new)
+        for move in image.base_moves.moves if image.base_moves else ():
+            write_line(console, f"  differs from its base: {move_words(move)}")

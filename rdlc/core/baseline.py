@@ -88,7 +88,7 @@ def _payload(baseline: Baseline) -> dict[str, Json]:
         "claim": baseline.claim,
         "level": baseline.level,
         "record": baseline.record,
-        "sections": {section: baseline.sections[section] for section in SECTION_NAMES},
+        "sections": {name: baseline.sections[name] for name in SECTION_NAMES if name in baseline.sections},
         "outcome": {
             "finished": outcome.finished,
             "evaluation_loss": outcome.evaluation_loss,
@@ -111,7 +111,7 @@ def _step_text(step: Step) -> str:
 
 def _read_baseline(fields: Fields) -> Baseline:
     sections = fields.below("sections")
-    digests = {section: sections.digest(section) for section in SECTION_NAMES}
+    digests = {name: sections.digest(name) for name in SECTION_NAMES if sections.has(name)}
     sections.finish()
     return Baseline(
         lock_id=fields.digest("lock"),

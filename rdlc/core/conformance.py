@@ -67,15 +67,15 @@ def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[C
             is_met=ranks == list(range(world)),
         ),
         _check("code", sections.code.digest, [worker.code_digest for worker in workers]),
-        _check("python", sections.environment.python, [worker.python for worker in workers]),
+        _check("python", sections.local_environment.python, [worker.python for worker in workers]),
         _check(
             "cpu threads",
-            str(sections.environment.threads_per_worker),
+            str(sections.local_environment.threads_per_worker),
             [str(worker.cpu_threads) for worker in workers],
         ),
     ]
     for package in _PACKAGES:
-        locked = sections.environment.distributions.get(package)
+        locked = sections.local_environment.distributions.get(package)
         if locked is not None:
             seen = [worker.packages.get(package) for worker in workers]
             checks.append(_check(package, locked, seen))

@@ -119,9 +119,11 @@ def diff_tables(section: str, old: Mapping[str, Json], new: Mapping[str, Json]) 
 
 
 def _diff_section(section: str, first: Side, second: Side) -> list[Change]:
-    old, new = first.digests[section], second.digests[section]
+    old, new = first.digests.get(section), second.digests.get(section)
     if old == new:
         return []
+    if old is None or new is None:
+        return [_change(section, "", "added" if old is None else "removed", old, new)]
     if first.payloads is None or second.payloads is None:
         return [_change(section, "", "changed", old, new)]
     changes = diff_tables(section, flatten(first.payloads[section]), flatten(second.payloads[section]))
@@ -175,7 +177,7 @@ def _digest_notes(first: Side, second: Side) -> Iterator[str]:
     holders = [side.label for side in (first, second) if side.payloads is None]
     hold = "both hold" if len(holders) == 2 else f"{''.join(holders)} holds"
     for section in SECTION_NAMES if holders else ():
-        if first.digests[section] != second.digests[section]:
+        if first.digests.get(section) != second.digests.get(section):
             yield f"section `{section}` differs; {hold} only its digest"
 
 

@@ -18,7 +18,7 @@ def find_drift(
     """Every value of code, environment and data that is not what the lock says, in that order."""
     return (
         *_compare("code", _files(locked.code), _files(code)),
-        *_compare("environment", _flat(locked.environment.payload()), _flat(environment.payload())),
+        *_compare("environment", _flat(locked.local_environment.payload()), _flat(environment.payload())),
         *_compare("data", _flat(locked.data.payload()), _flat(data.payload())),
     )
 

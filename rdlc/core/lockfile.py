@@ -9,7 +9,8 @@ from rdlc.core.canonical import Json, digest
 from rdlc.core.document import LOCK_LIMIT_BYTES, Document
 from rdlc.core.fields import Fields
 from rdlc.core.provenance import Provenance, read_provenance
-from rdlc.core.sections import SECTION_NAMES, Sections, read_sections
+from rdlc.core.section_reading import read_sections
+from rdlc.core.sections import SECTION_NAMES, Sections
 from rdlc.errors import InputError
 
 SCHEMA = "rdlc/run-lock/v1"
@@ -84,10 +85,10 @@ def _read_lock(data: bytes, name: str) -> ReadLock:
     fields = Fields.of(document)
     _check_schema(fields, name)
     stated_id = fields.digest("id")
-    below = fields.below("sections")
-    stated = {section: below.digest(section) for section in SECTION_NAMES}
-    below.finish()
     lock = RunLock(sections=read_sections(fields), provenance=read_provenance(fields.below("provenance")))
+    below = fields.below("sections")
+    stated = {section: below.digest(section) for section in lock.sections.payloads()}
+    below.finish()
     fields.finish()
     findings = _compare(document, lock, stated_id=stated_id, stated=stated)
     return ReadLock(lock=lock, findings=(*findings, *_check_canonical(data, lock, name)))
@@ -110,7 +111,7 @@ def _check_canonical(data: bytes, lock: RunLock, name: str) -> list[Finding]:
     lines = data.replace(b"\r\n", b"\n").split(b"\n")
     # Digests are compared elsewhere; here only the form counts.
     wanted = write_lock(lock).split(b"\n")
-    head = 4 + len(SECTION_NAMES)
+    head = 4 + len(lock.digests)
     for number, line in enumerate(lines):
         same = number < len(wanted) and line == wanted[number]
         if not same and not 2 <= number < head:
@@ -133,14 +134,16 @@ def _canonical_finding(data: bytes, name: str, number: int) -> Finding:
 
 def section_at_line(data: bytes, line: int) -> str:
     """The top-level key under which a line (from 1) stands; a damaged key is known by its place."""
+    absent = "image" if b"\nenvironment:" in data or b"\n  environment: " in data else "environment"
+    names = [name for name in _TOP_LEVEL if name != absent]
     index = -1
     for text in data.split(b"\n")[:line]:
         # A blank in the second place: a line below a key, of which the first blank was damaged.
         if not text or text[:1] == b" " or text[1:2] == b" ":
             continue
         key = text.partition(b":")[0].decode("utf-8", "replace")
-        index = _TOP_LEVEL.index(key) if key in _TOP_LEVEL else index + 1
-    return _TOP_LEVEL[min(max(index, 0), len(_TOP_LEVEL) - 1)]
+        index = names.index(key) if key in names else index + 1
+    return names[min(max(index, 0), len(names) - 1)]
 
 
 def _finding(document: Document, section: str, message: str) -> Finding:

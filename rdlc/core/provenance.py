@@ -25,12 +25,30 @@ class GitState:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ImageOrigin:
+    """Where an image was found and what was known of it then; `created` and `twin` may be "".
+
+    `twin` says whether the image's other name (public or private) gave the same digest. `components`
+    maps a name to its version, as far as `evidence` reaches.
+    """
+
+    registry: str
+    tag_kind: str
+    created: str
+    twin: str
+    evidence: str
+    components: Mapping[str, str]
+    known_issues: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Provenance:
-    """When and by which rdlc the lock was made, and from which git state; `git` None without git."""
+    """When and by which rdlc the lock was made; `git` None without git, `image` None without image."""
 
     created: str
     tool: str
     git: GitState | None
+    image: ImageOrigin | None = None
 
     def payload(self) -> Mapping[str, Json]:
         """The mapping that is written."""
@@ -44,13 +62,24 @@ class Provenance:
             if git.untracked:
                 state["untracked"] = list(git.untracked)
             payload["git"] = state
+        if image := self.image:
+            payload["image"] = {
+                "registry": image.registry,
+                "tag_kind": image.tag_kind,
+                "created": image.created,
+                "twin": image.twin,
+                "evidence": image.evidence,
+                "components": dict(image.components),
+                "known_issues": list(image.known_issues),
+            }
         return payload
 
 
 def read_provenance(fields: Fields) -> Provenance:
     """The provenance of a lock."""
     git = _read_git(fields.below("git")) if fields.has("git") else None
-    provenance = Provenance(created=fields.text("created"), tool=fields.text("tool"), git=git)
+    image = _read_image(fields.below("image")) if fields.has("image") else None
+    provenance = Provenance(created=fields.text("created"), tool=fields.text("tool"), git=git, image=image)
     fields.finish()
     return provenance
 
@@ -66,3 +95,17 @@ def _read_git(fields: Fields) -> GitState:
     )
     fields.finish()
     return state
+
+
+def _read_image(fields: Fields) -> ImageOrigin:
+    origin = ImageOrigin(
+        registry=fields.text("registry"),
+        tag_kind=fields.text("tag_kind"),
+        created=fields.remark("created"),
+        twin=fields.remark("twin"),
+        evidence=fields.text("evidence"),
+        components=fields.table("components"),
+        known_issues=fields.texts("known_issues"),
+    )
+    fields.finish()
+    return origin

@@ -9,19 +9,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rdlc.core.canonical import Json, listing_digest
-from rdlc.core.fields import Fields
-from rdlc.core.spec import (
-    ClusterRequest,
-    RecipeRequest,
-    RunRequest,
-    read_cluster_request,
-    read_data_request,
-    read_recipe_request,
-    read_relative_path,
-    read_run_request,
-)
+from rdlc.core.image_section import ImageSection
+from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
 
-SECTION_NAMES = ("run", "environment", "cluster", "code", "data", "recipe")
+# In the order of the file. `environment` belongs to target local, `image` to the others.
+SECTION_NAMES = ("run", "image", "environment", "cluster", "code", "data", "recipe")
 
 
 class Section(Protocol):
@@ -191,112 +183,31 @@ class RecipeSection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sections:
-    """All sections of a lock for target `local`."""
+    """All sections of a lock: with `environment` for target local, with `image` for the others."""
 
     run: RunSection
-    environment: EnvironmentSection
     cluster: ClusterSection
     code: CodeSection
     data: DataSection
     recipe: RecipeSection
+    environment: EnvironmentSection | None = None
+    image: ImageSection | None = None
 
     def payloads(self) -> dict[str, Mapping[str, Json]]:
         """Section name to payload, in the order of the file."""
-        return {
-            "run": self.run.payload(),
-            "environment": self.environment.payload(),
-            "cluster": self.cluster.payload(),
-            "code": self.code.payload(),
-            "data": self.data.payload(),
-            "recipe": self.recipe.payload(),
+        held: dict[str, Section | None] = {
+            "run": self.run,
+            "image": self.image,
+            "environment": self.environment,
+            "cluster": self.cluster,
+            "code": self.code,
+            "data": self.data,
+            "recipe": self.recipe,
         }
+        return {name: section.payload() for name, section in held.items() if section is not None}
 
-
-def read_sections(fields: Fields) -> Sections:
-    """The sections below a lock's top level; raises InputError with the address of a bad field."""
-    return Sections(
-        run=_read_run(fields.below("run")),
-        environment=_read_environment(fields.below("environment")),
-        cluster=_read_cluster(fields.below("cluster")),
-        code=_read_code(fields.below("code")),
-        data=_read_data(fields.below("data")),
-        recipe=_read_recipe(fields.below("recipe")),
-    )
-
-
-def _read_run(section: Fields) -> RunSection:
-    requested = section.below("requested")
-    run = RunSection(requested=read_run_request(requested))
-    requested.finish()
-    section.finish()
-    return run
-
-
-def _read_environment(section: Fields) -> EnvironmentSection:
-    resolved = section.below("resolved")
-    environment = EnvironmentSection(
-        python=resolved.text("python"),
-        implementation=resolved.text("implementation"),
-        system=resolved.text("system"),
-        machine=resolved.text("machine"),
-        libc=resolved.text("libc"),
-        cpu_vendor=resolved.text("cpu_vendor"),
-        instruction_set=resolved.texts("instruction_set"),
-        threads_per_worker=resolved.count("threads_per_worker", least=1),
-        distributions=resolved.table("distributions"),
-    )
-    resolved.finish()
-    section.finish()
-    return environment
-
-
-def _read_cluster(section: Fields) -> ClusterSection:
-    resolved = section.below("resolved")
-    table = resolved.below("environment", default={})
-    settings = {}
-    for name in table.names():
-        entry = table.below(name)
-        settings[name] = Setting(value=entry.text("value"), origin=entry.text("origin"))
-        entry.finish()
-    cluster = ClusterSection(
-        requested=read_cluster_request(section.below("requested")),
-        nodes=resolved.count("nodes", least=1),
-        settings=settings,
-    )
-    resolved.finish()
-    section.finish()
-    return cluster
-
-
-def _read_code(section: Fields) -> CodeSection:
-    requested, resolved = section.below("requested"), section.below("resolved")
-    code = CodeSection(
-        root=read_relative_path(requested, "root"),
-        package=read_relative_path(requested, "package"),
-        files=resolved.table("files"),
-    )
-    # Computed again from the files; the canonical form of the lock shows a wrong line.
-    resolved.digest("digest")
-    requested.finish()
-    resolved.finish()
-    section.finish()
-    return code
-
-
-def _read_data(section: Fields) -> DataSection:
-    data = DataSection(requested=read_data_request(section.below("requested")), resolved=section.scalars("resolved"))
-    section.finish()
-    return data
-
-
-def _read_recipe(section: Fields) -> RecipeSection:
-    resolved = section.below("resolved")
-    recipe = RecipeSection(
-        requested=read_recipe_request(section.below("requested")),
-        config=resolved.scalars("config"),
-        world_size=resolved.count("world_size", least=1),
-    )
-    resolved.text("determinism", choices=("exact", "fast"))
-    resolved.finish()
-    section.finish()
-    return recipe
+    @property
+    def local_environment(self) -> EnvironmentSection:
+        """The environment of a lock for target local, which always has one."""
+        assert self.environment is not None
+        return self.environment

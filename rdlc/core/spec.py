@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from rdlc.core.canonical import Json
 from rdlc.core.document import Document, parse_document
 from rdlc.core.fields import Fields
+from rdlc.core.image_section import ImageRequest, read_image_request
 from rdlc.core.level import CLAIMS
 from rdlc.errors import InputError
 
 SCHEMA = "rdlc/run-spec/v1"
-TARGETS = ("local",)
+TARGETS = ("local", "docker")
 RECIPE_KEYS = ("module", "config", "overrides", "seed", "deterministic", "max_failures")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
@@ -58,12 +59,13 @@ class RunRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSpec:
-    """One run as it was asked for."""
+    """One run as it was asked for; `image` is None for target local."""
 
     run: RunRequest
     cluster: ClusterRequest
     recipe: RecipeRequest
     data: Mapping[str, Json]
+    image: ImageRequest | None = None
 
 
 def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec:
@@ -83,9 +85,18 @@ def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec
         cluster=read_cluster_request(fields.below("cluster")),
         recipe=read_recipe_request(fields.below("recipe")),
         data=read_data_request(fields.below("data")),
+        image=_read_image(fields),
     )
     fields.finish()
     return spec
+
+
+def _read_image(fields: Fields) -> ImageRequest | None:
+    if fields.text("target") == "local":
+        if fields.has("image"):
+            raise fields.error("image", "target `local` runs in no image", "`target: docker`, or leave `image` out")
+        return None
+    return read_image_request(fields.below("image"))
 
 
 def apply_settings(document: Document, settings: Mapping[str, str]) -> Document:

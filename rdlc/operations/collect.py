@@ -28,9 +28,9 @@ from rdlc.core.outcome_files import (
 from rdlc.core.record import RunRecord
 from rdlc.errors import InputError
 from rdlc.operations.follow import JobEnd
-from rdlc.operations.lock import Workspace
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
+from rdlc.operations.workspace import Workspace
 
 _NO_BASELINE = "no baseline stands beside the lock, so no outcome was compared"
 

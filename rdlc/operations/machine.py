@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rdlc.operations.follow import Job, Tail
-from rdlc.operations.lock import Workspace
+from rdlc.operations.workspace import Workspace
 
 
 class Record(Protocol):

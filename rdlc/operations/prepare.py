@@ -12,8 +12,10 @@ from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.record import Drift
 from rdlc.core.sections import CodeSection
 from rdlc.errors import InputError, RdlcError
-from rdlc.operations.lock import baseline_path, read_run_spec, resolve
+from rdlc.operations.lock import baseline_path
 from rdlc.operations.machine import Machine
+from rdlc.operations.reporting import Reporter
+from rdlc.operations.resolve import Asked, read_run_spec, resolve
 
 
 class DriftRefused(RdlcError):
@@ -54,7 +56,7 @@ class Prepared:
         return self.project / "runs"
 
 
-def prepare(request: RunRequest, *, machine: Machine) -> Prepared:
+def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Prepared:
     """Reads the lock (or locks a spec), compares the machine with it, and refuses on drift."""
     data = machine.read(request.given, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
     for section in request.allow:
@@ -64,7 +66,7 @@ def prepare(request: RunRequest, *, machine: Machine) -> Prepared:
     project = machine.find_project(request.given.resolve().parent, Path.cwd())
     project = project or request.given.resolve().parent
     if b"rdlc/run-lock/" not in data[:4096] and b"rdlc/run-spec/" in data:
-        return _prepare_spec(request, data, project, machine)
+        return _prepare_spec(request, data, project, machine, reporter)
     if request.settings:
         raise InputError(
             "`--set` changes a run spec, and this is a lock", file=str(request.given),
@@ -78,6 +80,7 @@ def prepare(request: RunRequest, *, machine: Machine) -> Prepared:
             file=finding.file,
             hint=f"`rdlc verify {request.given}`",
         )
+    _refuse_target(read.lock.sections.run.requested.target, request)
     path = baseline_path(request.given)
     baseline = _read_baseline(path, read.lock, request, machine)
     code, drift = _compare(read.lock, project, machine)
@@ -86,7 +89,7 @@ def prepare(request: RunRequest, *, machine: Machine) -> Prepared:
     return Prepared(lock=read.lock, project=project, code=code, drift=drift, baseline=baseline, baseline_path=path)
 
 
-def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Machine) -> Prepared:
+def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Machine, reporter: Reporter) -> Prepared:
     if request.kind == "replay":
         raise InputError(
             "this is a run spec, and a run lock is due here",
@@ -94,9 +97,20 @@ def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Mach
             hint=f"`rdlc lock {request.given}`",
         )
     spec = read_run_spec(data, name=str(request.given), settings=request.settings)
-    lock = resolve(spec, project=project, previous=None, tool=request.tool, workspace=machine)
+    _refuse_target(spec.run.target, request)
+    asked = Asked(project=project, previous=None, upgrades=frozenset(), tool=request.tool)
+    lock = resolve(spec, asked, workspace=machine, images=None, reporter=reporter).lock
     _refuse_missing(machine)
     return Prepared(lock=lock, project=project, code=lock.sections.code, drift=(), baseline=None, baseline_path=None)
+
+
+def _refuse_target(target: str, request: RunRequest) -> None:
+    if target != "local":
+        raise InputError(
+            f"target `{target}` can be locked, and this version of rdlc cannot run it yet",
+            file=str(request.given),
+            field="run.requested.target",
+        )
 
 
 def _read_baseline(path: Path, lock: RunLock, request: RunRequest, machine: Machine) -> Baseline | None:
@@ -123,7 +137,7 @@ def _compare(lock: RunLock, project: Path, machine: Machine) -> tuple[CodeSectio
         package=sections.code.package,
         files=machine.list_code(root, sections.code.package),
     )
-    threads = sections.environment.threads_per_worker
+    threads = sections.local_environment.threads_per_worker
     environment = machine.read_environment(threads_per_worker=threads)
     # Generated data has no files: what it is stands in the lock alone, and its batches are compared.
     return code, find_drift(sections, code=code, environment=environment, data=sections.data)

@@ -45,7 +45,7 @@ def execute(request: RunRequest, *, machine: Machine, reporter: Reporter, listen
 
     Raises DriftRefused before anything is written, and Interrupted after the record was closed.
     """
-    prepared = prepare(request, machine=machine)
+    prepared = prepare(request, machine=machine, reporter=reporter)
     _settle_dead_records(prepared.runs, machine, reporter)
     started = machine.now()
     stamp = started.replace("-", "").replace(":", "")

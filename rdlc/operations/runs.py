@@ -9,7 +9,7 @@ from rdlc.core.level import reaches
 from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.errors import RdlcError
 from rdlc.operations.collect import load_outcome
-from rdlc.operations.lock import Workspace
+from rdlc.operations.workspace import Workspace
 
 
 class Shelf(Workspace, Protocol):

@@ -12,7 +12,7 @@ from rdlc.core.lockfile import Finding, ReadLock, RunLock, read_lock
 from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.errors import InputError
 from rdlc.operations.collect import load_outcome
-from rdlc.operations.lock import Workspace
+from rdlc.operations.workspace import Workspace
 
 
 class Archive(Workspace, Protocol):

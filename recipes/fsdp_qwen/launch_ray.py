@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,9 @@ def launch(config: Config, output: Output) -> Outcome | Failure:
     with _scratch(config) as scratch:
         _prepare_environment(scratch)
         output.add_phase("starting-ray", 1)
-        with _ray(config, scratch) as node:
+        # Ray prints what it thinks of dead workers; the driver says it once, in one line.
+        log = (output.path / "ray.log").open("a")
+        with log, redirect_stdout(log), _ray(config, scratch) as node:
             output.add_phase("starting-workers", 1)
             return _fit(config, output, node)
 

@@ -8,6 +8,10 @@
 | `failures.jsonl` | driver | why an attempt ended early |
 | `workers/<rank>/worker.json` | each rank | what this process was and saw |
 | `workers/<rank>/failure.json` | each rank | why it failed, if it could still say so |
+| `workers/<rank>/output.log` | each rank | what a plain process printed |
+| `ray.log` | driver | what Ray printed |
+| `checkpoints/<run name>/` | all ranks | the checkpoints |
+| `parts/` | each rank | checkpoints in the making; empty afterwards |
 | `result.json` | driver | the outcome |
 """
 

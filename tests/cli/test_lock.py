@@ -99,6 +99,7 @@ def test_check_of_an_unchanged_lock_is_fine(project: Path, rdlc: Rdlc) -> None:
         "sections": lock_at(LOCK).digests,
         "fates": SAME,
         "like": {},
+        "image": None,
     }
 
 

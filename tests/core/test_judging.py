@@ -125,9 +125,9 @@ def test_a_report_that_does_not_fit_is_refused(change: Mapping[str, object], mes
 def test_no_difference_is_no_drift_and_each_difference_has_both_values() -> None:
     sections = LOCK.sections
     code = replace(sections.code, files={**sections.code.files, "fsdp_qwen/loop.py": "d" * 64})
-    environment = replace(sections.environment, instruction_set=("avx2",), distributions={})
+    environment = replace(sections.local_environment, instruction_set=("avx2",), distributions={})
 
-    same = find_drift(sections, code=sections.code, environment=sections.environment, data=sections.data)
+    same = find_drift(sections, code=sections.code, environment=sections.local_environment, data=sections.data)
     other = find_drift(sections, code=code, environment=environment, data=sections.data)
 
     assert same == ()

@@ -60,7 +60,7 @@ def test_provenance_is_no_part_of_the_identity() -> None:
     [
         ("revision: 1", "revision: 0", ("must be 1, not 0", 2, "revision", None)),
         ('    target: "local"', '    target: "lokal"',
-         ("must be one of `local`, not `lokal`", 14, "run.requested.target", "did you mean `local`?")),
+         ("must be one of `local`, `docker`, not `lokal`", 14, "run.requested.target", "did you mean `local`?")),
         ("    workers: 2", '    workers: "2"',
          ('must be a whole number, not the text "2"', 36, "cluster.requested.workers", None)),
         ("    workers: 2", "    workers: 0",

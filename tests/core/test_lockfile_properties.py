@@ -69,6 +69,7 @@ def read_any(data: bytes) -> None:
             read()
 
 
+@settings(max_examples=50)
 @given(st.binary(max_size=200))
 @example(b"%YAML 1.1\n---\na: 1\n")
 @example(b"%TAG ! tag:x,2000:\n---\n!a b: 1\n")

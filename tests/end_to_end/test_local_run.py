@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,7 @@ class Project:
             stderr=subprocess.PIPE,
         )
 
-    def call(self, *arguments: str) -> tuple[int, dict[str, object]]:
+    def call(self, *arguments: str) -> tuple[int, dict[str, Any]]:
         """The exit code and the JSON answer of `rdlc ... --json`."""
         process = self.start(*arguments, "--json")
         output, errors = process.communicate(timeout=_PATIENCE_S)
@@ -66,7 +67,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 @pytest.fixture(scope="module")
-def baseline_run(project: Project) -> dict[str, object]:
+def baseline_run(project: Project) -> dict[str, Any]:
     """The answer of the first run of a short lock, which becomes its baseline."""
     code, answer = project.call("run", project.lock("short", "recipe.steps=6"))
     assert code == 0, answer
@@ -74,7 +75,7 @@ def baseline_run(project: Project) -> dict[str, object]:
 
 
 @pytest.mark.timeout(600)
-def test_replay_of_a_lock_is_the_same_to_the_bit(project: Project, baseline_run: dict[str, object]) -> None:
+def test_replay_of_a_lock_is_the_same_to_the_bit(project: Project, baseline_run: dict[str, Any]) -> None:
     code, replay = project.call("replay", "lock/short.lock.yaml")
 
     assert (baseline_run["level"], baseline_run["baseline"]) == ("execution", "written")
@@ -89,7 +90,7 @@ def test_replay_of_a_lock_is_the_same_to_the_bit(project: Project, baseline_run:
 
 @pytest.mark.timeout(600)
 def test_other_learning_rate_is_the_one_difference_and_diverges_at_the_first_step(
-    project: Project, baseline_run: dict[str, object]
+    project: Project, baseline_run: dict[str, Any]
 ) -> None:
     lock = project.lock("other", "recipe.steps=6", "recipe.learning_rate=1e-3")
     code, run = project.call("run", lock)
@@ -105,7 +106,7 @@ def test_other_learning_rate_is_the_one_difference_and_diverges_at_the_first_ste
 
 
 def test_changed_recipe_is_refused_by_run_and_replay_and_the_file_is_named(
-    project: Project, baseline_run: dict[str, object]
+    project: Project, baseline_run: dict[str, Any]
 ) -> None:
     loop = project.path / "recipes/fsdp_qwen/loop.py"
     locked = loop.read_text()
@@ -118,15 +119,15 @@ def test_changed_recipe_is_refused_by_run_and_replay_and_the_file_is_named(
 
     for code, answer in answers:
         assert (code, answer["status"]) == (1, "drifted")
-        [drift] = answer["drift"]  # type: ignore[misc]  # a list of one mapping
+        [drift] = answer["drift"]
         assert (drift["section"], drift["address"]) == ("code", "fsdp_qwen/loop.py")
-        assert f"shipped.tar -C {project.path}/recipes" in answer["mend"]["code"]  # type: ignore[index]
+        assert f"shipped.tar -C {project.path}/recipes" in answer["mend"]["code"]
     assert set((project.path / "runs").glob("*/*")) == before
 
 
 @pytest.mark.timeout(900)
 def test_killed_rank_fails_the_run_and_killed_rdlc_leaves_nothing_and_a_record(
-    project: Project, baseline_run: dict[str, object]
+    project: Project, baseline_run: dict[str, Any]
 ) -> None:
     lock = project.lock("endless", "recipe.steps=100000", "recipe.checkpoint_every=0")
 
@@ -147,7 +148,7 @@ def test_killed_rank_fails_the_run_and_killed_rdlc_leaves_nothing_and_a_record(
     process.kill()
     process.communicate(timeout=_PATIENCE_S)
     _wait_until(lambda: _processes_of(record) == [])
-    listed = project.call("runs")[1]["runs"][0]  # type: ignore[index]
+    listed = project.call("runs")[1]["runs"][0]
     assert (listed["verdict"], listed["why"]) == ("interrupted", "rdlc was killed")
     assert listed["steps_done"] >= 3
 
@@ -160,7 +161,7 @@ def test_killed_rank_fails_the_run_and_killed_rdlc_leaves_nothing_and_a_record(
 
 def _wait_for_steps(project: Project, steps: int) -> Path:
     """The record of the run that was started last, once it has done some steps."""
-    known = {path for path in (project.path / "runs").glob("*/*/metrics.jsonl")}
+    known = set((project.path / "runs").glob("*/*/metrics.jsonl"))
 
     def begun() -> bool:
         metrics = project.newest_record() / "metrics.jsonl"

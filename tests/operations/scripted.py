@@ -70,7 +70,7 @@ class ScriptedMachine(LocalMachine):
     def __init__(self, folder: Path) -> None:
         self.project = folder
         self.time_s = 0.0
-        self.environment = make_lock().sections.environment
+        self.environment = make_lock().sections.local_environment
         self.variables: dict[str, str] = {"PATH": "/usr/bin"}
         self.lacking: tuple[str, ...] = ()
         self.script: Script = finishing()

@@ -179,6 +179,7 @@ def start_driver(
         ],
         cwd=folder,
         env={**clean, "PYTHONPATH": str(RECIPES), **(environment or {})},
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
@@ -186,5 +187,6 @@ def start_driver(
 
 def wait_for(driver: "subprocess.Popen[str]", output: Path) -> Run:
     """Waits for a driver's end, long enough for a very busy machine."""
-    _, stderr = driver.communicate(timeout=500)
+    stdout, stderr = driver.communicate(timeout=500)
+    assert stdout == "", "the recipe prints to stderr only"
     return finish(output, driver.returncode, stderr)

@@ -91,7 +91,7 @@ def find_record(given: Path, runs: Path | None) -> Path:
     try:
         is_record = (given / RECORD_FILE).is_file()
     except OSError as error:
-        raise InputError(f"this is no path: {error.strerror}", file=str(given)[:100]) from error
+        raise InputError(f"cannot be read: {error.strerror}", file=str(given)) from error
     if is_record:
         return given
     if given.name == RECORD_FILE and given.is_file():

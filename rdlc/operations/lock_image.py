@@ -1,0 +1,172 @@
+"""The image of a lock: kept while its request is unchanged, resolved anew when asked."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rdlc.core.image_moves import ImageMoves
+from rdlc.core.image_names import PUBLIC_REGISTRY, is_dlc, parse_ecr_registry, private_name, public_name
+from rdlc.core.image_section import ImageRequest, ImageSection, lock_image
+from rdlc.core.lockfile import RunLock
+from rdlc.core.oci import ResolvedImage
+from rdlc.core.oci_platform import parse_platform
+from rdlc.core.provenance import ImageOrigin
+from rdlc.core.reference import ImageReference, parse_reference
+from rdlc.core.secrets import find_secret
+from rdlc.core.text import printable
+from rdlc.errors import OutsideError, RdlcError
+from rdlc.operations.image import ImageComparison, ImageSource, ImageView, compare_references, inspect_image
+from rdlc.operations.reporting import Reporter
+
+
+class Images(ImageSource, Protocol):
+    """Registries, as locking needs them."""
+
+    def find_digest(self, reference: ImageReference) -> str | None:
+        """The digest that the reference names now; None if it is not there."""
+        ...
+
+    def aws_region(self) -> str | None:
+        """The region that AWS calls of this machine go to, if one is set."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LockedImage:
+    """The section, where it came from, and what moved if it took the place of another."""
+
+    section: ImageSection
+    origin: ImageOrigin
+    comparison: ImageComparison | None = None
+    base_moves: ImageMoves | None = None
+
+
+def resolve_image(
+    request: ImageRequest, *, previous: RunLock | None, is_upgrade: bool, images: Images, reporter: Reporter
+) -> LockedImage:
+    """The image that the request names; an earlier lock's, unless it asked for another or is upgraded."""
+    kept = previous.sections.image if previous is not None else None
+    origin = previous.provenance.image if previous is not None else None
+    if kept is not None and origin is not None and kept.requested == request and not is_upgrade:
+        _say_if_moved(kept, images, reporter)
+        _warn_of_issues(origin.known_issues, images, reporter)
+        return LockedImage(section=kept, origin=origin)
+    locked = _resolve(request, images, reporter)
+    if kept is not None and origin is not None and is_upgrade and kept.digest != locked.section.digest:
+        comparison = _compare(kept, locked, images, reporter)
+        return LockedImage(
+            section=locked.section, origin=locked.origin, comparison=comparison, base_moves=locked.base_moves
+        )
+    return locked
+
+
+def pinned_reference(section: ImageSection) -> ImageReference:
+    """The locked digest in the registry where it was found; never the tag."""
+    return parse_reference(section.requested.reference).pinned(section.digest)
+
+
+def _resolve(request: ImageRequest, images: Images, reporter: Reporter) -> LockedImage:
+    reference, platform = parse_reference(request.reference), parse_platform(request.platform)
+    view = inspect_image(reference, platform=platform, source=images)
+    image = view.image
+    _refuse_unlockable(image)
+    if image.has_tag_moved:
+        reporter.warn(f"`{reference}`: the tag names {image.tag_digest or 'nothing'} now; the digest is locked")
+    base_digest, base_moves = "", None
+    if request.base:
+        comparison = compare_references(parse_reference(request.base), image.pinned, platform=platform, source=images)
+        base_digest, base_moves = comparison.old.image.manifest_digest, comparison.moves
+        _check_base(comparison, reporter)
+    origin = ImageOrigin(
+        registry=reference.registry,
+        tag_kind=image.kind,
+        created=image.created or "",
+        twin=_check_twin(reference, image, images, reporter),
+        evidence=view.contents.inventory.evidence,
+        components=_components(view),
+        known_issues=tuple(issue.id for issue in view.issues),
+    )
+    _warn_of_issues(origin.known_issues, images, reporter)
+    section = lock_image(request, image, base_digest=base_digest)
+    return LockedImage(section=section, origin=origin, base_moves=base_moves)
+
+
+def _say_if_moved(kept: ImageSection, images: Images, reporter: Reporter) -> None:
+    reference = parse_reference(kept.requested.reference)
+    if reference.digest:
+        return
+    try:
+        now = images.find_digest(reference)
+    except OutsideError as error:
+        reporter.warn(f"whether `{reference}` has moved was not checked: {error.message}")
+        return
+    if now is None:
+        reporter.warn(f"`{reference}` is gone; the lock keeps {kept.digest}")
+    elif now != kept.digest:
+        reporter.note(
+            f"`{reference}` has moved: it names {now} now; the lock keeps {kept.digest}; "
+            "`--upgrade image` takes the new one"
+        )
+
+
+def _compare(kept: ImageSection, locked: LockedImage, images: Images, reporter: Reporter) -> ImageComparison | None:
+    platform = parse_platform(locked.section.requested.platform)
+    old, new = pinned_reference(kept), pinned_reference(locked.section)
+    try:
+        return compare_references(old, new, platform=platform, source=images)
+    except RdlcError as error:
+        reporter.warn(f"what moved was not compared: {error.message}")
+        return None
+
+
+def _check_base(comparison: ImageComparison, reporter: Reporter) -> None:
+    base, image = comparison.old.image, comparison.new.image
+    if image.diff_ids[: len(base.diff_ids)] != base.diff_ids:
+        reporter.warn(f"the image does not stand on the layers of `{base.requested}`: its difference is larger")
+
+
+def _check_twin(reference: ImageReference, image: ResolvedImage, images: Images, reporter: Reporter) -> str:
+    """Whether the other name of a Deep Learning Container, public or private, gives the same digest."""
+    twin = _twin(reference, images)
+    if twin is None:
+        return ""
+    wanted = twin.pinned(image.digest) if reference.digest else twin
+    try:
+        digest = images.find_digest(wanted)
+    except RdlcError as error:
+        return f"{twin}: not checked: {error.message}"
+    if digest == image.digest:
+        return f"{twin}: the same digest"
+    reporter.warn(f"`{twin}` names {digest or 'nothing'}, and `{reference}` {image.digest}")
+    return f"{twin}: {digest or 'not there'}"
+
+
+def _twin(reference: ImageReference, images: Images) -> ImageReference | None:
+    if not is_dlc(reference):
+        return None
+    if reference.registry == PUBLIC_REGISTRY:
+        region = images.aws_region()
+        return private_name(reference, region=region) if region else None
+    return public_name(reference) if parse_ecr_registry(reference.registry) else None
+
+
+def _refuse_unlockable(image: ResolvedImage) -> None:
+    """Refuses what may not stand in a lock: secrets, and text that cannot be written in one."""
+    for kind, table in (("environment variable", image.env), ("label", image.labels)):
+        for name, value in table.items():
+            if secret := find_secret(f"{name}={value}"):
+                raise RdlcError(f"the image's {kind} `{printable(name)}` holds what looks like {secret.kind}")
+            if printable(name + value) != name + value:
+                raise RdlcError(f"the image's {kind} `{printable(name)}` holds control characters")
+
+
+def _components(view: ImageView) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for component in view.contents.inventory.components:
+        found.setdefault(component.name, component.version)
+    return found
+
+
+def _warn_of_issues(ids: tuple[str, ...], images: Images, reporter: Reporter) -> None:
+    for issue in images.known_issues():
+        if issue.id in ids:
+            reporter.warn(f"known issue `{issue.id}`: {issue.title}; {issue.fix} ({issue.source})")
