@@ -20,6 +20,7 @@ COMMANDS = {
     "replay": "Run a lock again, refuse on drift, and prove that it is the same.",
     "diff": "Show what differs between locks, records and baselines.",
     "image": "Show what is in an image; with two, what moved between them.",
+    "outdated": "Say whether upstream has moved since a lock was made, and what kind of move it is.",
     "runs": "List the records here, newest first.",
 }
 

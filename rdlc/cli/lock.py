@@ -125,11 +125,11 @@ def _image_data(result: LockResult) -> Json:
     section = result.lock.sections.image
     if section is None or result.image is None:
         return None
+    origin = result.image.origin
     moved = moves_data(result.image.comparison.moves) if result.image.comparison else {}
     base = {"from_base": moves_data(result.image.base_moves)} if result.image.base_moves else {}
-    origin = result.image.origin
     return {
-        "reference": section.requested.reference,
+        "reference": origin.reference,
         "digest": section.digest,
         "tag_kind": origin.tag_kind,
         "evidence": origin.evidence,
@@ -148,7 +148,7 @@ def _show(console: Console, result: LockResult, status: str) -> None:
     for name, fate in result.like_fates.items():
         write_line(console, f"  {name:<11}  {'as in' if fate == 'same' else 'differs from'} the lock given with --like")
     if image := result.image:
-        write_line(console, f"image  {image.section.requested.reference}  {TAG_WORDS[image.origin.tag_kind]}")
+        write_line(console, f"image  {image.origin.reference}  {TAG_WORDS[image.origin.tag_kind]}")
         write_line(console, f"       {image.section.digest}")
         if image.comparison:
             write_line(console, "moved by --upgrade image")

@@ -1,6 +1,7 @@
 """`rdlc verify`: is it intact?"""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,18 +13,27 @@ from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.paths import project_runs, shown
 from rdlc.cli.wiring import LocalArchive
 from rdlc.core.document import LOCK_LIMIT_BYTES
+from rdlc.errors import InputError
+from rdlc.operations.online import OnlineCheck, check_online
 from rdlc.operations.verify import Verification, verify_baseline, verify_lock, verify_record
 
 
 @verb("verify", statuses={"intact": "everything in it fits", "invalid": "something does not fit"})
 @click.argument("given", metavar="LOCK|RECORD", type=click.Path(path_type=Path))
-def command(session: Session, *, given: Path) -> Answer:
+@click.option("--online", "is_online", is_flag=True, help="Also ask whether every locked thing is still obtainable.")
+@click.option("--plain-http", metavar="HOST:PORT", multiple=True, help="With --online: ask this registry without TLS.")
+def command(session: Session, *, given: Path, is_online: bool, plain_http: tuple[str, ...]) -> Answer:
     """Say whether a lock, record or baseline is intact, offline.
 
     Every digest is computed again from the contents, the form is compared byte by byte, and a
     record's files, code, outcome and checks are held against its lock. Nothing is executed.
     """
     verification = _verify(given)
+    asked = None
+    if is_online:
+        online = _check_online(session, verification, plain_http)
+        asked = online.asked
+        verification = replace(verification, findings=(*verification.findings, *online.findings))
     is_intact = not verification.findings
     return Answer(
         status="intact" if is_intact else "invalid",
@@ -33,9 +43,10 @@ def command(session: Session, *, given: Path) -> Answer:
             "path": str(verification.path),
             "id": verification.id,
             "sections": dict(verification.sections),
+            "asked_online": asked,
             "findings": [{"section": f.section, "file": f.file, "message": f.message} for f in verification.findings],
         },
-        show=lambda console: _show(console, verification),
+        show=lambda console: _show(console, verification, asked),
     )
 
 
@@ -51,9 +62,21 @@ def _verify(given: Path) -> Verification:
     return check(given, archive=archive)
 
 
-def _show(console: Console, verification: Verification) -> None:
+def _check_online(session: Session, verification: Verification, plain_http: tuple[str, ...]) -> OnlineCheck:
+    from rdlc.cli.image_source import RegistryImages
+
+    if verification.kind == "baseline":
+        raise InputError("a baseline names nothing that could be obtained", hint="give the lock beside it")
+    path = verification.path / "lock.yaml" if verification.kind == "record" else verification.path
+    stores = RegistryImages(session, route="config", plain_http=plain_http)
+    return check_online(path, workspace=LocalArchive(), stores=stores)
+
+
+def _show(console: Console, verification: Verification, asked: int | None) -> None:
     word = "invalid" if verification.findings else "intact"
     write_line(console, f"{word}  {verification.kind}  {shown(verification.path)}")
     write_line(console, f"lock  {verification.id}")
     for finding in verification.findings:
         write_line(console, f"  section {finding.section}: {finding.file}: {finding.message}")
+    if asked is not None:
+        write_line(console, f"online  {asked} locked things were asked for")

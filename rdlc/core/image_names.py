@@ -72,6 +72,13 @@ def neutral_repository(reference: ImageReference) -> str:
     return f"{DLC_NAMESPACE}/{name}" if (name := _dlc_name(reference)) else reference.repository
 
 
+def neutral_text(reference: ImageReference) -> str:
+    """The reference without its host: the same for all names of one Deep Learning Container."""
+    tag = f":{reference.tag}" if reference.tag else ""
+    digest = f"@{reference.digest}" if reference.digest else ""
+    return f"{neutral_repository(reference)}{tag}{digest}"
+
+
 def is_dlc(reference: ImageReference) -> bool:
     """Whether it names a Deep Learning Container: public, private, or mirrored under its name."""
     return _dlc_name(reference) is not None

@@ -1,10 +1,11 @@
 """The `image` section of a run lock: what a reference resolved to, down to its layers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rdlc.core.canonical import Json
 from rdlc.core.fields import Fields
+from rdlc.core.image_names import neutral_text
 from rdlc.core.oci import ResolvedImage
 from rdlc.core.reference import parse_reference
 from rdlc.errors import InputError
@@ -12,12 +13,20 @@ from rdlc.errors import InputError
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageRequest:
-    """The reference and platform that were asked for; `base` and `reason` for a derived image, else ""."""
+    """The reference and platform that were asked for; `base` and `reason` for a derived image, else "".
+
+    In a lock, references have no host: the public and the private name of one image are one request.
+    """
 
     reference: str
     platform: str
     base: str = ""
     reason: str = ""
+
+    def without_hosts(self) -> "ImageRequest":
+        """The request as a lock holds it."""
+        base = neutral_text(parse_reference(self.base)) if self.base else ""
+        return replace(self, reference=neutral_text(parse_reference(self.reference)), base=base)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,7 +112,7 @@ def lock_image(request: ImageRequest, image: ResolvedImage, *, base_digest: str)
         for layer, diff_id in zip(image.layers, image.diff_ids, strict=True)
     )
     return ImageSection(
-        requested=request,
+        requested=request.without_hosts(),
         repository=image.repository,
         index_digest=image.index_digest or "",
         index_media_type=image.index_media_type or "",
@@ -123,13 +132,24 @@ def lock_image(request: ImageRequest, image: ResolvedImage, *, base_digest: str)
 
 
 def read_image_request(fields: Fields) -> ImageRequest:
-    """The `image` part of a spec or of a lock's request."""
+    """The `image` part of a spec, with its references in their full form."""
     has_base = fields.has("base")
     request = ImageRequest(
         reference=_read_reference(fields, "reference"),
         platform=fields.text("platform", default="linux/amd64"),
         base=_read_reference(fields, "base") if has_base else "",
         reason=fields.text("reason") if has_base else "",
+    )
+    fields.finish()
+    return request
+
+
+def _read_locked_request(fields: Fields) -> ImageRequest:
+    request = ImageRequest(
+        reference=fields.text("reference"),
+        platform=fields.text("platform"),
+        base=fields.remark("base"),
+        reason=fields.remark("reason"),
     )
     fields.finish()
     return request
@@ -148,7 +168,7 @@ def read_image_section(section: Fields) -> ImageSection:
     """The section of a lock; raises InputError with the address of a bad field."""
     resolved = section.below("resolved")
     image = ImageSection(
-        requested=read_image_request(section.below("requested")),
+        requested=_read_locked_request(section.below("requested")),
         repository=resolved.text("repository"),
         index_digest=_digest_or_none(resolved, "index_digest"),
         index_media_type=resolved.remark("index_media_type"),

@@ -28,11 +28,12 @@ class GitState:
 class ImageOrigin:
     """Where an image was found and what was known of it then; `created` and `twin` may be "".
 
+    `reference` is what was asked for, with its host.
     `twin` says whether the image's other name (public or private) gave the same digest. `components`
     maps a name to its version, as far as `evidence` reaches.
     """
 
-    registry: str
+    reference: str
     tag_kind: str
     created: str
     twin: str
@@ -64,7 +65,7 @@ class Provenance:
             payload["git"] = state
         if image := self.image:
             payload["image"] = {
-                "registry": image.registry,
+                "reference": image.reference,
                 "tag_kind": image.tag_kind,
                 "created": image.created,
                 "twin": image.twin,
@@ -99,7 +100,7 @@ def _read_git(fields: Fields) -> GitState:
 
 def _read_image(fields: Fields) -> ImageOrigin:
     origin = ImageOrigin(
-        registry=fields.text("registry"),
+        reference=fields.text("reference"),
         tag_kind=fields.text("tag_kind"),
         created=fields.remark("created"),
         twin=fields.remark("twin"),

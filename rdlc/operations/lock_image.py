@@ -46,22 +46,26 @@ def resolve_image(
     """The image that the request names; an earlier lock's, unless it asked for another or is upgraded."""
     kept = previous.sections.image if previous is not None else None
     origin = previous.provenance.image if previous is not None else None
-    if kept is not None and origin is not None and kept.requested == request and not is_upgrade:
-        _say_if_moved(kept, images, reporter)
+    if kept is not None and origin is not None and _is_same(request, kept, origin) and not is_upgrade:
+        _say_if_moved(kept, origin, images, reporter)
         _warn_of_issues(origin.known_issues, images, reporter)
         return LockedImage(section=kept, origin=origin)
     locked = _resolve(request, images, reporter)
     if kept is not None and origin is not None and is_upgrade and kept.digest != locked.section.digest:
-        comparison = _compare(kept, locked, images, reporter)
+        comparison = _compare(kept, origin, locked, images, reporter)
         return LockedImage(
             section=locked.section, origin=locked.origin, comparison=comparison, base_moves=locked.base_moves
         )
     return locked
 
 
-def pinned_reference(section: ImageSection) -> ImageReference:
+def pinned_reference(section: ImageSection, origin: ImageOrigin) -> ImageReference:
     """The locked digest in the registry where it was found; never the tag."""
-    return parse_reference(section.requested.reference).pinned(section.digest)
+    return parse_reference(origin.reference).pinned(section.digest)
+
+
+def _is_same(request: ImageRequest, kept: ImageSection, origin: ImageOrigin) -> bool:
+    return kept.requested == request.without_hosts() and origin.reference == request.reference
 
 
 def _resolve(request: ImageRequest, images: Images, reporter: Reporter) -> LockedImage:
@@ -77,7 +81,7 @@ def _resolve(request: ImageRequest, images: Images, reporter: Reporter) -> Locke
         base_digest, base_moves = comparison.old.image.manifest_digest, comparison.moves
         _check_base(comparison, reporter)
     origin = ImageOrigin(
-        registry=reference.registry,
+        reference=str(reference),
         tag_kind=image.kind,
         created=image.created or "",
         twin=_check_twin(reference, image, images, reporter),
@@ -90,8 +94,8 @@ def _resolve(request: ImageRequest, images: Images, reporter: Reporter) -> Locke
     return LockedImage(section=section, origin=origin, base_moves=base_moves)
 
 
-def _say_if_moved(kept: ImageSection, images: Images, reporter: Reporter) -> None:
-    reference = parse_reference(kept.requested.reference)
+def _say_if_moved(kept: ImageSection, origin: ImageOrigin, images: Images, reporter: Reporter) -> None:
+    reference = parse_reference(origin.reference)
     if reference.digest:
         return
     try:
@@ -108,9 +112,11 @@ def _say_if_moved(kept: ImageSection, images: Images, reporter: Reporter) -> Non
         )
 
 
-def _compare(kept: ImageSection, locked: LockedImage, images: Images, reporter: Reporter) -> ImageComparison | None:
+def _compare(
+    kept: ImageSection, origin: ImageOrigin, locked: LockedImage, images: Images, reporter: Reporter
+) -> ImageComparison | None:
     platform = parse_platform(locked.section.requested.platform)
-    old, new = pinned_reference(kept), pinned_reference(locked.section)
+    old, new = pinned_reference(kept, origin), pinned_reference(locked.section, locked.origin)
     try:
         return compare_references(old, new, platform=platform, source=images)
     except RdlcError as error:

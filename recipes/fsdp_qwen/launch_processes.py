@@ -51,7 +51,7 @@ def run_attempt(config: Config, output: Output, attempt: int) -> Outcome | Failu
     """Starts all ranks once and waits for them; no process outlives the call."""
     context = multiprocessing.get_context("forkserver")
     receiver, sender = context.Pipe(duplex=False)
-    with tempfile.TemporaryDirectory(prefix="rendezvous-") as rendezvous, _stopped() as processes:
+    with tempfile.TemporaryDirectory(prefix="rendezvous-", dir=output.parts) as rendezvous, _stopped() as processes:
         for rank in range(config.num_workers):
             processes.append(
                 context.Process(

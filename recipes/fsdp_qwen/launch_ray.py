@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from fsdp_qwen.config import Config
-from fsdp_qwen.digest import code_root
 from fsdp_qwen.failures import Failure, Interrupted, failure_of
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.records import Output
@@ -180,7 +179,7 @@ def _make_trainer(config: Config, output: Output, node: str) -> Any:
 
 def _worker_environment(config: Config) -> dict[str, str]:
     """What each worker process starts with, so that it is there before it imports torch."""
-    return {**config.determinism.environment, "PYTHONPATH": str(code_root())}
+    return {**config.determinism.environment, "PYTHONPATH": os.environ["PYTHONPATH"]}
 
 
 def train_rank(arguments: dict[str, Any]) -> Outcome | None:

@@ -95,8 +95,8 @@ class ShardedModel:
         return dict(self.module.named_parameters())
 
 
-def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> ShardedModel:
-    """A sharded model on the mesh's device, equal for every world size before the first step."""
+def empty_model(preset: str) -> PreTrainedModel:
+    """The model of a preset without memory: shapes and names only."""
     sizes: dict[str, Any] = dict(_SHAPES[preset])
     shape = Qwen2Config(
         **sizes,
@@ -111,11 +111,17 @@ def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> 
         module: PreTrainedModel = AutoModelForCausalLM.from_config(
             shape, dtype=torch.float32, attn_implementation="sdpa"
         )
+    return module
+
+
+def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> ShardedModel:
+    """A sharded model on the mesh's device, equal for every world size before the first step."""
+    module = empty_model(preset)
     units = _shard(module, precision, mesh)
     module.to_empty(device=mesh.device_type)
     # `to_empty` gave the output layer its own weight; it must be the embedding's again.
     module.tie_weights()
-    _fill_parameters(module, seed=seed, spread=shape.initializer_range)
+    _fill_parameters(module, seed=seed, spread=module.config.initializer_range)
     _fill_buffers(module)
     parameters = dict(module.named_parameters())
     layout = Layout(
@@ -126,7 +132,7 @@ def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> 
         compute_dtype="bfloat16" if precision == "bf16" else "float32",
         reduce_dtype="float32",
     )
-    return ShardedModel(module=module, vocabulary=shape.vocab_size, layout=layout)
+    return ShardedModel(module=module, vocabulary=module.config.vocab_size, layout=layout)
 
 
 def _shard(module: PreTrainedModel, precision: str, mesh: DeviceMesh) -> tuple[Unit, ...]:

@@ -1,0 +1,119 @@
+"""`rdlc outdated`: has upstream moved?"""
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from rdlc.cli.console import write_line
+from rdlc.cli.edge import Answer, Session, verb
+from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
+from rdlc.cli.image_text import TAG_WORDS, move_words, moves_data
+from rdlc.cli.paths import shown
+from rdlc.cli.wiring import LocalWorkspace
+from rdlc.core.canonical import Json
+from rdlc.core.image_moves import KIND_WORDS
+from rdlc.operations.outdated import ImageState, LockState, look_upstream
+
+STATUSES = {
+    "current": "every locked image is still what its tag names",
+    "outdated": "a tag has moved or is gone, or a locked digest was deleted",
+    "not-checked": "an outside service did not answer for at least one lock",
+}
+_WORDS = {
+    "current": "current: the tag still names the locked digest",
+    "moved": "moved: the tag names another digest now",
+    "gone": "gone: the tag is no longer there",
+    "deleted": "deleted: the registry no longer has the locked digest",
+    "pinned": "pinned: the lock asked for a digest",
+    "not-checked": "not checked",
+}
+
+
+@verb("outdated", statuses=STATUSES)
+@click.argument("locks", metavar="LOCK...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--route",
+    type=click.Choice(ROUTES),
+    default="config",
+    show_default=True,
+    help="How deep to look into a moved image, as --route of `rdlc image`.",
+)
+@click.option("--plain-http", metavar="HOST:PORT", multiple=True, help="Ask this registry without TLS.")
+@click.option("--exit-code", "is_exit_asked", is_flag=True, help="Exit 1 if something is outdated.")
+def command(
+    session: Session, *, locks: tuple[Path, ...], route: str, plain_http: tuple[str, ...], is_exit_asked: bool
+) -> Answer:
+    """Say whether upstream has moved since a lock was made, and what kind of move it is.
+
+    Also how old the locked build is, and which newer versions the repository has. Nothing is
+    changed; `rdlc lock SPEC --upgrade image` takes what the tag names now.
+    """
+    upstream = RegistryImages(session, route=route_named(route), plain_http=plain_http)
+    now = datetime.datetime.now(tz=datetime.UTC)
+    states = [look_upstream(path, workspace=LocalWorkspace(), upstream=upstream, now=now) for path in locks]
+    status = _status(states)
+    codes = {"current": 0, "outdated": int(is_exit_asked), "not-checked": 3}
+    return Answer(
+        status=status,
+        exit_code=codes[status],
+        data={"locks": [_row(state) for state in states]},
+        show=lambda console: _show(console, states),
+    )
+
+
+def _status(states: Sequence[LockState]) -> str:
+    found = {state.image.state for state in states if state.image}
+    if "not-checked" in found:
+        return "not-checked"
+    return "outdated" if found & {"moved", "gone", "deleted"} else "current"
+
+
+def _row(state: LockState) -> Json:
+    row: dict[str, Json] = {"lock": str(state.path), "id": state.lock.id}
+    image = state.image
+    if image is None:
+        return {**row, "image": None}
+    moves = moves_data(image.moves) if image.moves else {"rebuild": None, "moves": []}
+    return {
+        **row,
+        "image": {
+            "state": image.state,
+            "reference": image.reference,
+            "tag_kind": image.tag_kind,
+            "locked": image.locked,
+            "now": image.now,
+            "age_days": image.age_days,
+            "newer_tags": list(image.newer),
+            "trouble": image.trouble,
+            **moves,
+        },
+    }
+
+
+def _show(console: Console, states: Sequence[LockState]) -> None:
+    for state in states:
+        write_line(console, shown(state.path))
+        if state.image is None:
+            write_line(console, "  nothing in it comes from upstream")
+        else:
+            _show_image(console, state.image)
+
+
+def _show_image(console: Console, image: ImageState) -> None:
+    trouble = f": {image.trouble}" if image.trouble else ""
+    write_line(console, f"  image   {image.reference}  ({TAG_WORDS.get(image.tag_kind, image.tag_kind)})")
+    write_line(console, f"  state   {_WORDS[image.state]}{trouble}")
+    write_line(console, f"  locked  {image.locked}")
+    if image.now and image.now != image.locked:
+        write_line(console, f"  now     {image.now}")
+    age = "not stated" if image.age_days is None else f"{image.age_days} days"
+    write_line(console, f"  age     {age}")
+    if image.newer:
+        write_line(console, f"  newer   {', '.join(image.newer)}")
+    if image.moves:
+        write_line(console, f"  rebuild {image.moves.kind}: {KIND_WORDS[image.moves.kind]}")
+        for move in image.moves.moves:
+            write_line(console, f"    {move_words(move)}")

@@ -1,0 +1,112 @@
+"""Has upstream moved since a lock was made, and what kind of move is it?"""
+
+import datetime
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from rdlc.core.document import LOCK_LIMIT_BYTES
+from rdlc.core.image_moves import ImageMoves
+from rdlc.core.image_section import ImageSection
+from rdlc.core.lockfile import RunLock, read_lock
+from rdlc.core.newer_tags import newer_tags
+from rdlc.core.oci_platform import parse_platform
+from rdlc.core.provenance import ImageOrigin
+from rdlc.core.reference import ImageReference, parse_reference
+from rdlc.errors import OutsideError, RdlcError
+from rdlc.operations.image import compare_references
+from rdlc.operations.lock_image import Images, pinned_reference
+from rdlc.operations.workspace import Workspace
+
+
+class Upstream(Images, Protocol):
+    """Registries, as looking upstream needs them."""
+
+    def list_tags(self, reference: ImageReference) -> tuple[str, ...]:
+        """Every tag of the repository."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageState:
+    """A lock's image against upstream.
+
+    `state` is `current`, `moved`, `gone` (the tag), `deleted` (the locked digest), `pinned` (a digest
+    was asked for) or `not-checked`; `now` is what the tag names, None where it is not known. `moves`
+    is None where nothing was compared, `age_days` None where the image states no date.
+    """
+
+    state: str
+    reference: str
+    locked: str
+    tag_kind: str
+    now: str | None = None
+    moves: ImageMoves | None = None
+    age_days: int | None = None
+    newer: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LockState:
+    """A lock against upstream; `image` is None if nothing in it comes from upstream."""
+
+    path: Path
+    lock: RunLock
+    image: ImageState | None
+
+
+def look_upstream(path: Path, *, workspace: Workspace, upstream: Upstream, now: datetime.datetime) -> LockState:
+    """How far upstream is from a lock; an outside service that fails gives `not-checked`."""
+    data = workspace.read(path, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
+    read = read_lock(data, name=str(path))
+    if read.findings:
+        finding = read.findings[0]
+        raise RdlcError(
+            f"the lock is not intact: section `{finding.section}`", file=finding.file, hint=f"`rdlc verify {path}`"
+        )
+    section, origin = read.lock.sections.image, read.lock.provenance.image
+    if section is None or origin is None:
+        return LockState(path=path, lock=read.lock, image=None)
+    known = ImageState(
+        state="not-checked",
+        reference=origin.reference,
+        locked=section.digest,
+        tag_kind=origin.tag_kind,
+        age_days=_age_days(origin.created, now),
+    )
+    try:
+        image = _look(section, origin, known, upstream)
+    except OutsideError as error:
+        image = replace(known, trouble=error.message)
+    return LockState(path=path, lock=read.lock, image=image)
+
+
+def _look(section: ImageSection, origin: ImageOrigin, known: ImageState, upstream: Upstream) -> ImageState:
+    reference, pinned = parse_reference(origin.reference), pinned_reference(section, origin)
+    if reference.tag:
+        known = replace(known, newer=newer_tags(reference.tag, upstream.list_tags(reference)))
+    if upstream.find_digest(pinned) is None:
+        return replace(known, state="deleted")
+    if reference.tag is None:
+        return replace(known, state="pinned")
+    # The digest that was asked for decides, but the tag beside it is still worth a look.
+    tag = ImageReference(registry=reference.registry, repository=reference.repository, tag=reference.tag, digest=None)
+    now = upstream.find_digest(tag)
+    if now is None:
+        return replace(known, state="gone")
+    if now == section.digest:
+        return replace(known, state="current", now=now)
+    platform = parse_platform(section.requested.platform)
+    moves = compare_references(pinned, tag.pinned(now), platform=platform, source=upstream).moves
+    return replace(known, state="moved", now=now, moves=moves)
+
+
+def _age_days(created: str, now: datetime.datetime) -> int | None:
+    try:
+        moment = datetime.datetime.fromisoformat(created)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    return (now - moment).days
