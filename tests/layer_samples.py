@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
-from rdlc.core.inventory import (
+from rdlc.core.contents.inventory import (
     Evidence,
 )
-from rdlc.core.layer_facts import FileFact, LayerFacts
+from rdlc.core.contents.layer_facts import FileFact, LayerFacts
 
 
 def layer(

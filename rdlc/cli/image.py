@@ -7,8 +7,8 @@ from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import describe_moves, describe_view, moves_data, view_data
-from rdlc.core.oci_platform import parse_platform
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.oci_platform import parse_platform
+from rdlc.core.image.reference import parse_reference
 from rdlc.errors import InputError
 from rdlc.operations.image import ImageView, compare_references, inspect_image
 

@@ -13,11 +13,11 @@ from rdlc.adapters.registry.answers import ImageNotFoundError
 from rdlc.adapters.registry.client import Registry
 from rdlc.cli.byte_progress import ByteProgress
 from rdlc.cli.edge import Session
-from rdlc.core.known_issues import KnownIssue, read_known_issues
-from rdlc.core.layer_facts import LayerFacts
-from rdlc.core.oci import ResolvedImage
-from rdlc.core.oci_platform import Platform
-from rdlc.core.reference import ImageReference
+from rdlc.core.contents.layer_facts import LayerFacts
+from rdlc.core.image.known_issues import KnownIssue, read_known_issues
+from rdlc.core.image.oci import ResolvedImage
+from rdlc.core.image.oci_platform import Platform
+from rdlc.core.image.reference import ImageReference
 
 ROUTES = get_args(Route)
 

@@ -6,10 +6,10 @@ from rich.console import Console
 
 from rdlc.cli.console import write_line
 from rdlc.core.canonical import Json
-from rdlc.core.image_moves import GROUPS, KIND_WORDS, ImageMoves, Move
-from rdlc.core.inventory import Inventory
-from rdlc.core.known_issues import KnownIssue
-from rdlc.core.oci import ResolvedImage
+from rdlc.core.contents.inventory import Inventory
+from rdlc.core.image.known_issues import KnownIssue
+from rdlc.core.image.moves import GROUPS, KIND_WORDS, ImageMoves, Move
+from rdlc.core.image.oci import ResolvedImage
 from rdlc.operations.image import ImageView
 
 TAG_WORDS = {

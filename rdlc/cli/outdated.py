@@ -14,7 +14,7 @@ from rdlc.cli.image_text import TAG_WORDS, move_words, moves_data
 from rdlc.cli.paths import shown
 from rdlc.cli.wiring import LocalWorkspace
 from rdlc.core.canonical import Json
-from rdlc.core.image_moves import KIND_WORDS
+from rdlc.core.image.moves import KIND_WORDS
 from rdlc.operations.outdated import ImageState, LockState, look_upstream
 
 STATUSES = {

@@ -1,7 +1,7 @@
 """Reading the sections of a run lock: the other half of `rdlc.core.sections`."""
 
 from rdlc.core.fields import Fields
-from rdlc.core.image_section import read_image_section
+from rdlc.core.image.section import read_image_section
 from rdlc.core.sections import (
     ClusterSection,
     CodeSection,

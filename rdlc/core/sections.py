@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rdlc.core.canonical import Json, listing_digest
-from rdlc.core.image_section import ImageSection
+from rdlc.core.image.section import ImageSection
 from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
 
 # In the order of the file. `environment` belongs to target local, `image` to the others.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rdlc.core.canonical import Json
 from rdlc.core.document import Document, parse_document
 from rdlc.core.fields import Fields
-from rdlc.core.image_section import ImageRequest, read_image_request
+from rdlc.core.image.section import ImageRequest, read_image_request
 from rdlc.core.level import CLAIMS
 from rdlc.errors import InputError
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rdlc.core.image_moves import ImageMoves, compare_images
-from rdlc.core.inventory import Distribution, Inventory
-from rdlc.core.known_issues import KnownIssue, match_issues
-from rdlc.core.layer_facts import LayerFacts
-from rdlc.core.oci import ResolvedImage
-from rdlc.core.oci_platform import Platform
-from rdlc.core.reference import ImageReference
+from rdlc.core.contents.inventory import Distribution, Inventory
+from rdlc.core.contents.layer_facts import LayerFacts
+from rdlc.core.image.known_issues import KnownIssue, match_issues
+from rdlc.core.image.moves import ImageMoves, compare_images
+from rdlc.core.image.oci import ResolvedImage
+from rdlc.core.image.oci_platform import Platform
+from rdlc.core.image.reference import ImageReference
 
 
 class Contents(Protocol):

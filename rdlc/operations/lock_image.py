@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from rdlc.core.image_moves import ImageMoves
-from rdlc.core.image_names import PUBLIC_REGISTRY, is_dlc, parse_ecr_registry, private_name, public_name
-from rdlc.core.image_section import ImageRequest, ImageSection, lock_image
+from rdlc.core.image.moves import ImageMoves
+from rdlc.core.image.names import PUBLIC_REGISTRY, is_dlc, parse_ecr_registry, private_name, public_name
+from rdlc.core.image.oci import ResolvedImage
+from rdlc.core.image.oci_platform import parse_platform
+from rdlc.core.image.reference import ImageReference, parse_reference
+from rdlc.core.image.section import ImageRequest, ImageSection, lock_image
 from rdlc.core.lockfile import RunLock
-from rdlc.core.oci import ResolvedImage
-from rdlc.core.oci_platform import parse_platform
 from rdlc.core.provenance import ImageOrigin
-from rdlc.core.reference import ImageReference, parse_reference
 from rdlc.core.secrets import find_secret
 from rdlc.core.text import printable
 from rdlc.errors import OutsideError, RdlcError

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from rdlc.core.document import LOCK_LIMIT_BYTES
+from rdlc.core.image.reference import ImageReference
 from rdlc.core.lockfile import Finding, read_lock
-from rdlc.core.reference import ImageReference
 from rdlc.operations.lock_image import pinned_reference
 from rdlc.operations.workspace import Workspace
 

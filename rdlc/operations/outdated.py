@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Protocol
 
 from rdlc.core.document import LOCK_LIMIT_BYTES
-from rdlc.core.image_moves import ImageMoves
-from rdlc.core.image_section import ImageSection
+from rdlc.core.image.moves import ImageMoves
+from rdlc.core.image.newer_tags import newer_tags
+from rdlc.core.image.oci_platform import parse_platform
+from rdlc.core.image.reference import ImageReference, parse_reference
+from rdlc.core.image.section import ImageSection
 from rdlc.core.lockfile import RunLock, read_lock
-from rdlc.core.newer_tags import newer_tags
-from rdlc.core.oci_platform import parse_platform
 from rdlc.core.provenance import ImageOrigin
-from rdlc.core.reference import ImageReference, parse_reference
 from rdlc.errors import OutsideError, RdlcError
 from rdlc.operations.image import compare_references
 from rdlc.operations.lock_image import Images, pinned_reference

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from rdlc.adapters.registry.client import Registry
-from rdlc.core.reference import ImageReference, parse_reference
+from rdlc.core.image.reference import ImageReference, parse_reference
 from tests.registry.images import build_image, build_index, make_layer
 from tests.registry.push import push
 from tests.registry.registries import plain_registry
@@ -25,7 +25,7 @@ LOOPS = 60
 RESOLVE = """
 import sys
 from rdlc.adapters.registry.client import Registry
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 with Registry(warn=print) as registry:
     print(registry.resolve(parse_reference(sys.argv[1])).digest)
 """

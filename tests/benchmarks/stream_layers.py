@@ -141,7 +141,7 @@ def measure_ztoc(layer_path: Path, ztoc_path: Path) -> tuple[int, float]:
     """Bytes read and CPU seconds of listing a layer through its zTOC and reading one file."""
     from rdlc.adapters.image_contents.meter import Meter
     from rdlc.adapters.image_contents.ztoc_reading import ZtocLayer
-    from rdlc.core.soci_index import ZtocBlob
+    from rdlc.core.contents.soci_index import ZtocBlob
 
     layer, ztoc = file_layer(layer_path), file_layer(ztoc_path)
     source = FileSource({layer.digest: layer_path, ztoc.digest: ztoc_path})

@@ -8,8 +8,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from rdlc.core.inventory import evidence_rank
-from rdlc.core.layer_facts import FACTS_FORMAT, LayerFacts, read_facts, write_facts
+from rdlc.core.contents.inventory import evidence_rank
+from rdlc.core.contents.layer_facts import FACTS_FORMAT, LayerFacts, read_facts, write_facts
 from rdlc.errors import InputError
 
 _LOG = logging.getLogger(__name__)

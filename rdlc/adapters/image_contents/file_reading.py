@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from rdlc.adapters.image_contents.rpm_database import read_rpm_database
-from rdlc.core.dpkg_status import read_dpkg_status
-from rdlc.core.inventory import OsPackage
-from rdlc.core.layer_facts import FileFact
-from rdlc.core.python_distributions import summarise_metadata
-from rdlc.core.wanted_files import FileKind
+from rdlc.core.contents.dpkg_status import read_dpkg_status
+from rdlc.core.contents.inventory import OsPackage
+from rdlc.core.contents.layer_facts import FileFact
+from rdlc.core.contents.python_distributions import summarise_metadata
+from rdlc.core.contents.wanted_files import FileKind
 
 
 def read_fact(fact: FileFact, kind: FileKind, pieces: Iterator[bytes]) -> FileFact:

@@ -10,8 +10,8 @@ from rdlc.adapters.image_contents.meter import Meter
 from rdlc.adapters.image_contents.ports import BlobSource, LayerBlob
 from rdlc.adapters.image_contents.soci import SociIndex
 from rdlc.adapters.image_contents.ztoc_reading import ZtocLayer
-from rdlc.core.layer_facts import FileFact, LayerFacts
-from rdlc.core.wanted_files import file_kind, size_limit
+from rdlc.core.contents.layer_facts import FileFact, LayerFacts
+from rdlc.core.contents.wanted_files import file_kind, size_limit
 from rdlc.errors import InputError
 
 

@@ -8,10 +8,10 @@ from rdlc.adapters.image_contents.decompression import unpack
 from rdlc.adapters.image_contents.file_reading import RpmFolder, read_fact
 from rdlc.adapters.image_contents.meter import Meter
 from rdlc.adapters.image_contents.ports import BlobSource, LayerBlob
-from rdlc.core.layer_facts import FileFact, LayerFacts
-from rdlc.core.layer_scan import LayerScan
-from rdlc.core.tar_stream import ChunkReader, TarEntry, TarLimits, read_tar
-from rdlc.core.wanted_files import FileKind, size_limit
+from rdlc.core.contents.layer_facts import FileFact, LayerFacts
+from rdlc.core.contents.layer_scan import LayerScan
+from rdlc.core.contents.tar_stream import ChunkReader, TarEntry, TarLimits, read_tar
+from rdlc.core.contents.wanted_files import FileKind, size_limit
 from rdlc.errors import InputError
 
 _LIMITS = TarLimits()

@@ -15,12 +15,12 @@ from rdlc.adapters.image_contents.layer_reading import LayerReading
 from rdlc.adapters.image_contents.meter import Meter, StoppedError
 from rdlc.adapters.image_contents.ports import BlobSource, LayerBlob, ManifestSource, Progress
 from rdlc.adapters.image_contents.soci import SociIndex
-from rdlc.core.inventory import Distribution, Evidence, Inventory, SelfDescription, evidence_rank
-from rdlc.core.inventory_assembly import build_inventory, unread_files
-from rdlc.core.layer_facts import LayerFacts
-from rdlc.core.layer_stack import PlacedFile, stack_layers
-from rdlc.core.python_distributions import metadata_field
-from rdlc.core.wanted_files import file_kind
+from rdlc.core.contents.inventory import Distribution, Evidence, Inventory, SelfDescription, evidence_rank
+from rdlc.core.contents.inventory_assembly import build_inventory, unread_files
+from rdlc.core.contents.layer_facts import LayerFacts
+from rdlc.core.contents.layer_stack import PlacedFile, stack_layers
+from rdlc.core.contents.python_distributions import metadata_field
+from rdlc.core.contents.wanted_files import file_kind
 from rdlc.errors import InputError
 
 Route = Literal["auto", "config", "stream"]

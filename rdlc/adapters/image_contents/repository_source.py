@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rdlc.core.reference import ImageReference
+from rdlc.core.image.reference import ImageReference
 from rdlc.errors import InputError, RdlcError
 
 

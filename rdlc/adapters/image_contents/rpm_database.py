@@ -3,8 +3,8 @@
 import sqlite3
 from pathlib import Path
 
-from rdlc.core.inventory import OsPackage
-from rdlc.core.rpm_header import HEADER_LIMIT_BYTES, read_rpm_header
+from rdlc.core.contents.inventory import OsPackage
+from rdlc.core.contents.rpm_header import HEADER_LIMIT_BYTES, read_rpm_header
 from rdlc.core.text import one_line
 from rdlc.errors import InputError
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping
 
 from rdlc.adapters.image_contents.ports import ManifestSource
-from rdlc.core.soci_index import ZtocBlob, find_soci_manifests, read_soci_manifest, soci_tag
+from rdlc.core.contents.soci_index import ZtocBlob, find_soci_manifests, read_soci_manifest, soci_tag
 from rdlc.errors import InputError
 
 # An index lists one SOCI manifest for each platform.

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from rdlc.adapters.image_contents.meter import Meter
 from rdlc.adapters.image_contents.ports import BlobSource, LayerBlob
-from rdlc.core.flatbuffer import OutsideWindowError, Window
-from rdlc.core.inflate import inflate_from
-from rdlc.core.layer_facts import LayerFacts
-from rdlc.core.layer_scan import LayerScan
-from rdlc.core.layer_stack import clean_path
-from rdlc.core.soci_index import ZtocBlob
-from rdlc.core.tar_stream import TarEntry
-from rdlc.core.ztoc import (
+from rdlc.core.contents.flatbuffer import OutsideWindowError, Window
+from rdlc.core.contents.inflate import inflate_from
+from rdlc.core.contents.layer_facts import LayerFacts
+from rdlc.core.contents.layer_scan import LayerScan
+from rdlc.core.contents.layer_stack import clean_path
+from rdlc.core.contents.soci_index import ZtocBlob
+from rdlc.core.contents.tar_stream import TarEntry
+from rdlc.core.contents.ztoc import (
     CHECKPOINT_BYTES,
     CHECKPOINTS_HEADER_BYTES,
     HEAD_BYTES,

@@ -9,8 +9,8 @@ from rdlc.adapters.registry.connections import Answer
 from rdlc.adapters.registry.credentials import Credential, Credentials
 from rdlc.adapters.registry.transport import Request, Transport
 from rdlc.adapters.registry.url import check_plain, parse_url
-from rdlc.core.oci_challenge import Challenge, parse_challenges
-from rdlc.core.oci_json import JsonObject
+from rdlc.core.image.oci_challenge import Challenge, parse_challenges
+from rdlc.core.image.oci_json import JsonObject
 from rdlc.core.text import one_line
 from rdlc.errors import OutsideError
 

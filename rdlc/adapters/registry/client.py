@@ -11,11 +11,11 @@ from rdlc.adapters.registry.manifests import ManifestReader, RawManifest, Select
 from rdlc.adapters.registry.pace import Pace
 from rdlc.adapters.registry.session import Session
 from rdlc.adapters.registry.transport import Transport
-from rdlc.core.oci import Located, ResolvedImage, describe_image
-from rdlc.core.oci_config import ImageConfig, parse_config
-from rdlc.core.oci_manifest import Descriptor, Manifest
-from rdlc.core.oci_platform import LINUX_AMD64, Platform
-from rdlc.core.reference import ImageReference
+from rdlc.core.image.oci import Located, ResolvedImage, describe_image
+from rdlc.core.image.oci_config import ImageConfig, parse_config
+from rdlc.core.image.oci_manifest import Descriptor, Manifest
+from rdlc.core.image.oci_platform import LINUX_AMD64, Platform
+from rdlc.core.image.reference import ImageReference
 from rdlc.errors import OutsideError
 
 if TYPE_CHECKING:

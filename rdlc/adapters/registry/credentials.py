@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdlc.adapters.registry.ecr import ecr_login
-from rdlc.core.image_names import parse_ecr_registry
-from rdlc.core.reference import DEFAULT_REGISTRY
+from rdlc.core.image.names import parse_ecr_registry
+from rdlc.core.image.reference import DEFAULT_REGISTRY
 from rdlc.core.text import one_line
 
 HELPER_TIMEOUT_S = 60

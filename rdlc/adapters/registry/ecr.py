@@ -4,7 +4,7 @@ import base64
 import binascii
 from collections.abc import Callable
 
-from rdlc.core.image_names import EcrRegistry
+from rdlc.core.image.names import EcrRegistry
 from rdlc.core.text import one_line
 
 

@@ -7,9 +7,9 @@ from rdlc.adapters.registry.answers import ImageNotFoundError
 from rdlc.adapters.registry.digests import check_bytes
 from rdlc.adapters.registry.session import Session
 from rdlc.core.canonical import digest_of_bytes
-from rdlc.core.oci import Located, refuse_choice, select_entries
-from rdlc.core.oci_config import ImageConfig
-from rdlc.core.oci_manifest import (
+from rdlc.core.image.oci import Located, refuse_choice, select_entries
+from rdlc.core.image.oci_config import ImageConfig
+from rdlc.core.image.oci_manifest import (
     DOCKER_INDEX,
     DOCKER_MANIFEST,
     OCI_INDEX,
@@ -19,8 +19,8 @@ from rdlc.core.oci_manifest import (
     Manifest,
     parse_manifest,
 )
-from rdlc.core.oci_platform import Platform
-from rdlc.core.reference import ImageReference, is_digest
+from rdlc.core.image.oci_platform import Platform
+from rdlc.core.image.reference import ImageReference, is_digest
 from rdlc.core.text import one_line
 from rdlc.errors import OutsideError, RdlcError
 

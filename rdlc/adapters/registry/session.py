@@ -10,8 +10,8 @@ from rdlc.adapters.registry.answers import refusal
 from rdlc.adapters.registry.connections import Answer, Connections
 from rdlc.adapters.registry.transport import Request, Transport
 from rdlc.adapters.registry.url import Url, is_loopback, parse_url
-from rdlc.core.oci_json import JSON_LIMIT_BYTES
-from rdlc.core.reference import DEFAULT_REGISTRY, ImageReference
+from rdlc.core.image.oci_json import JSON_LIMIT_BYTES
+from rdlc.core.image.reference import DEFAULT_REGISTRY, ImageReference
 
 if TYPE_CHECKING:
     from rdlc.adapters.registry.authorization import Authorization

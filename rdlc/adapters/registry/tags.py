@@ -4,8 +4,8 @@ import re
 
 from rdlc.adapters.registry.connections import Answer
 from rdlc.adapters.registry.session import Session
-from rdlc.core.oci_json import JsonObject
-from rdlc.core.reference import ImageReference, is_tag
+from rdlc.core.image.oci_json import JsonObject
+from rdlc.core.image.reference import ImageReference, is_tag
 from rdlc.errors import OutsideError
 
 PAGE_TAGS = 1000

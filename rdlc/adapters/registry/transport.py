@@ -9,7 +9,7 @@ from rdlc.adapters.registry.answers import ERROR_LIMIT_BYTES, is_worth_another_t
 from rdlc.adapters.registry.connections import Answer, Connections
 from rdlc.adapters.registry.pace import Pace, Waiting
 from rdlc.adapters.registry.url import Url, check_plain
-from rdlc.core.oci_json import JSON_LIMIT_BYTES
+from rdlc.core.image.oci_json import JSON_LIMIT_BYTES
 from rdlc.core.text import one_line
 from rdlc.errors import OutsideError
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 from rdlc.adapters.image_contents.cache import LayerCache
 from rdlc.adapters.image_contents.reader import ImageContents, ReadOptions, read_contents
-from rdlc.core.inventory import Inventory
-from rdlc.core.oci_config import ImageConfig, parse_config
-from rdlc.core.oci_manifest import Descriptor, Manifest, parse_manifest
+from rdlc.core.contents.inventory import Inventory
+from rdlc.core.image.oci_config import ImageConfig, parse_config
+from rdlc.core.image.oci_manifest import Descriptor, Manifest, parse_manifest
 from tests.adapters.image_contents.dlc_like import (
     DlcLike,
     dlc_like_image,

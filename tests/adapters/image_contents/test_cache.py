@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rdlc.adapters.image_contents.cache import LayerCache, default_cache_folder
-from rdlc.core.layer_facts import FileFact, LayerFacts
+from rdlc.core.contents.layer_facts import FileFact, LayerFacts
 
 FACTS = LayerFacts(
     digest="sha256:" + "ab" * 32,

@@ -9,9 +9,9 @@ import pytest
 
 from rdlc.adapters.image_contents.cache import LayerCache
 from rdlc.adapters.image_contents.reader import ReadOptions, read_contents
-from rdlc.core.inventory import Distribution, OsPackage
-from rdlc.core.layer_scan import LayerScan
-from rdlc.core.tar_stream import TarEntry
+from rdlc.core.contents.inventory import Distribution, OsPackage
+from rdlc.core.contents.layer_scan import LayerScan
+from rdlc.core.contents.tar_stream import TarEntry
 from rdlc.errors import InputError, OutsideError
 from tests.adapters.image_contents.dlc_like import (
     SOCI_TYPE,

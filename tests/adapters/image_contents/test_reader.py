@@ -6,7 +6,7 @@ import pytest
 
 from rdlc.adapters.image_contents.cache import LayerCache
 from rdlc.adapters.image_contents.reader import ReadOptions, read_contents
-from rdlc.core.inventory import Component, Distribution, Inventory, OsPackage
+from rdlc.core.contents.inventory import Component, Distribution, Inventory, OsPackage
 from tests.adapters.image_contents.dlc_like import (
     BASE_SITE,
     ENVIRONMENT,

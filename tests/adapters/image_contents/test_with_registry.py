@@ -11,7 +11,7 @@ from rdlc.adapters.image_contents.repository_source import RepositorySource
 from rdlc.adapters.registry.answers import ImageNotFoundError
 from rdlc.adapters.registry.blobs import RangeRead
 from rdlc.adapters.registry.client import Registry
-from rdlc.core.reference import ImageReference, parse_reference
+from rdlc.core.image.reference import ImageReference, parse_reference
 from tests.adapters.image_contents.dlc_like import NEXT_BUILD, DlcLike, dlc_like_image
 from tests.adapters.image_contents.reading import CONTENT, source_of, versions
 from tests.adapters.image_contents.reading import read as read_in_memory

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rdlc.adapters.image_contents.meter import Meter
 from rdlc.adapters.image_contents.ztoc_reading import ZtocLayer
 from rdlc.core.canonical import digest_of_bytes
-from rdlc.core.soci_index import ZtocBlob, find_soci_manifests, read_soci_manifest
+from rdlc.core.contents.soci_index import ZtocBlob, find_soci_manifests, read_soci_manifest
 from rdlc.errors import InputError, OutsideError
 from tests.adapters.image_contents.memory_source import MemorySource
 from tests.adapters.image_contents.reading import CONTENT

@@ -123,6 +123,18 @@ def is_alive(process: Process) -> bool:
         return False
 
 
+def processes_in(folder: Path) -> list[str]:
+    """Return the pids of all processes that work in the folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and (entry / "cwd").readlink() == folder:
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
 @contextmanager
 def rdlc_process(job: LocalJob) -> Iterator[Process]:
     """Start a process that stands in for rdlc and follows the job."""

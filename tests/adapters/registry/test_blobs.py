@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 from rdlc.errors import OutsideError, RdlcError
 from tests.adapters.registry.conftest import Client
 from tests.adapters.registry.test_client import small_image

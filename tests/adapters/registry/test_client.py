@@ -8,8 +8,8 @@ import threading
 import pytest
 
 from rdlc.adapters.registry.answers import ImageNotFoundError
-from rdlc.core.oci_platform import parse_platform
-from rdlc.core.reference import ImageReference, parse_reference
+from rdlc.core.image.oci_platform import parse_platform
+from rdlc.core.image.reference import ImageReference, parse_reference
 from rdlc.errors import OutsideError, RdlcError
 from tests.adapters.registry.conftest import Client
 from tests.registry.images import (

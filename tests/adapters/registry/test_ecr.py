@@ -7,7 +7,7 @@ import boto3
 import pytest
 
 from rdlc.adapters.registry.client import Registry
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 from rdlc.errors import OutsideError
 from tests.adapters.registry.conftest import USERS
 from tests.adapters.registry.test_client import small_image

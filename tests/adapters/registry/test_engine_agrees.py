@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 from tests.adapters.registry.conftest import Client
 from tests.adapters.registry.test_client import FORMS
 from tests.registry.engine import docker_engine

@@ -8,7 +8,7 @@ import pytest
 from rdlc.adapters.registry.answers import ImageNotFoundError
 from rdlc.adapters.registry.client import Registry
 from rdlc.adapters.registry.pace import Pace
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 from rdlc.errors import OutsideError, RdlcError
 from tests.adapters.registry.conftest import Client
 from tests.adapters.registry.test_client import small_image

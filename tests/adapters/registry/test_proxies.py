@@ -10,7 +10,7 @@ from rdlc.adapters.registry.client import Registry
 from rdlc.adapters.registry.pace import Pace
 from rdlc.adapters.registry.proxies import Proxies
 from rdlc.adapters.registry.url import parse_url
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 from rdlc.errors import InputError, OutsideError
 
 REGISTRY = parse_url("https://registry.example/v2/", sent_by="test")

@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import sys
 from rdlc.adapters.registry.client import Registry
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 with Registry(warn=print) as registry:
     try:
         registry.resolve(parse_reference("127.0.0.1:9/ray:v1"))

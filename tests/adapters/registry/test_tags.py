@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rdlc.core.reference import parse_reference
+from rdlc.core.image.reference import parse_reference
 from rdlc.errors import OutsideError
 from tests.adapters.registry.conftest import Client
 from tests.registry.faults import faulty_registry

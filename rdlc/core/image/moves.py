@@ -1,0 +1,143 @@
+"""What moved between two images, and what kind of rebuild that is."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from rdlc.core.contents.inventory import Distribution, Inventory, OsPackage
+from rdlc.core.image.oci import ResolvedImage
+
+RebuildKind = Literal[
+    "same",
+    "index-only",
+    "metadata-only",
+    "same-components",
+    "os-packages",
+    "components-changed",
+    "not-known",
+]
+
+KIND_WORDS: Mapping[RebuildKind, str] = {
+    "same": "the same digest",
+    "index-only": "another index around the same image",
+    "metadata-only": "the same layers and runtime config, other dates or labels",
+    "same-components": "other layers, in which every component and package has the same version",
+    "os-packages": "only packages of the operating system moved",
+    "components-changed": "components or Python packages moved",
+    "not-known": "other layers, and what is in them was not read",
+}
+
+GROUPS = ("transport stack", "CUDA", "framework", "Python packages", "OS packages", "files and environment")
+_GROUP_OF = {
+    **dict.fromkeys(("nccl", "efa-installer", "libfabric", "aws-ofi-nccl", "gdrcopy", "openmpi"), GROUPS[0]),
+    **dict.fromkeys(("cuda", "cuda-runtime", "cuda-compat", "cudnn"), GROUPS[1]),
+}
+_RISKS = {
+    "nccl": "other algorithms and defaults: speed, and the bits of sums, can change",
+    "efa-installer": "brings libfabric and aws-ofi-nccl: the transport can change",
+    "libfabric": "the transport can change",
+    "aws-ofi-nccl": "the plugin that NCCL reaches EFA through: transport and speed can change",
+    "cuda-compat": "whether it is used depends on the driver of the nodes",
+    "torch": "other kernels: bits and speed can change",
+    "ray": "scheduling, start-up and runtime_env can change",
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """One thing that is not the same; None on the side that lacks it. `place` is where it stands."""
+
+    group: str
+    name: str
+    place: str
+    old: str | None
+    new: str | None
+    risk: str | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageMoves:
+    """The kind of rebuild and every move, in the order of `GROUPS`."""
+
+    kind: RebuildKind
+    moves: tuple[Move, ...]
+
+    @property
+    def risks(self) -> tuple[Move, ...]:
+        """The moves that can change transport, speed or bits."""
+        return tuple(move for move in self.moves if move.risk)
+
+
+def compare_images(old: ResolvedImage, new: ResolvedImage, before: Inventory, after: Inventory) -> ImageMoves:
+    """What moved from one image to the other, as far as both inventories tell."""
+    moves = sorted(_find_moves(before, after), key=lambda move: (GROUPS.index(move.group), move.name, move.place))
+    return ImageMoves(kind=_kind(old, new, before, after, moves), moves=tuple(moves))
+
+
+def _kind(
+    old: ResolvedImage, new: ResolvedImage, before: Inventory, after: Inventory, moves: list[Move]
+) -> RebuildKind:
+    if old.digest == new.digest and old.manifest_digest == new.manifest_digest:
+        return "same"
+    if old.manifest_digest == new.manifest_digest:
+        return "index-only"
+    if old.content_id == new.content_id:
+        return "metadata-only"
+    if not (before.complete and after.complete):
+        return "not-known"
+    groups = {move.group for move in moves}
+    if groups <= {"OS packages"}:
+        return "os-packages" if groups else "same-components"
+    return "components-changed"
+
+
+def _find_moves(before: Inventory, after: Inventory) -> Iterator[Move]:
+    yield from _moved("", _components(before), _components(after))
+    yield from _moved("Python packages", _distributions(before), _distributions(after))
+    yield from _moved("OS packages", _packages(before), _packages(after))
+    texts = ({("/etc/nccl.conf", "file"): side.nccl_conf or ""} for side in (before, after))
+    yield from _moved("files and environment", *({k: v for k, v in side.items() if v} for side in texts))
+    variables = ({(name, "environment"): value for name, value in side.environment.items()} for side in (before, after))
+    yield from _moved("files and environment", *variables)
+
+
+def _moved(group: str, before: Mapping[tuple[str, str], str], after: Mapping[tuple[str, str], str]) -> Iterator[Move]:
+    for name, place in sorted(before.keys() | after.keys()):
+        old, new = before.get((name, place)), after.get((name, place))
+        if old != new:
+            yield Move(
+                group=group or _GROUP_OF.get(name, "framework"),
+                name=name,
+                place=place,
+                old=old,
+                new=new,
+                risk=None if group else _RISKS.get(name),
+            )
+
+
+def _components(inventory: Inventory) -> dict[tuple[str, str], str]:
+    # The copy that is found first at run time; others stand among the distributions with their place.
+    found: dict[tuple[str, str], str] = {}
+    for item in inventory.components:
+        found.setdefault((item.name, "component"), item.version)
+    return found
+
+
+def _distributions(inventory: Inventory) -> dict[tuple[str, str], str]:
+    return {_key(item): item.version for item in inventory.distributions}
+
+
+def _key(item: Distribution) -> tuple[str, str]:
+    return item.name, item.site
+
+
+def _packages(inventory: Inventory) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for item in inventory.os_packages:
+        key = (item.name, _place(item))
+        found[key] = f"{found[key]}, {item.version}" if key in found else item.version
+    return found
+
+
+def _place(item: OsPackage) -> str:
+    return f"{item.kind} {item.architecture}"

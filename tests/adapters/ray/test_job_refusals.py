@@ -1,0 +1,93 @@
+"""Which jobs are refused before anything starts."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rdlc.adapters.ray.job import end_leftovers, start_job
+from rdlc.errors import RdlcError
+from tests.adapters.ray.trees import (
+    make_job,
+)
+
+
+def test_program_that_is_missing_is_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path / "job", "/no/such/program")
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == (f"cannot start `/no/such/program` in `{tmp_path}/job`: No such file or directory")
+    assert [path.name for path in job.working_directory.iterdir()] == ["driver.log"]
+
+
+def test_environment_that_no_process_can_have_is_refused(tmp_path: Path) -> None:
+    job = replace(make_job(tmp_path / "job", "/bin/true"), environment={"A": "nul\0"})
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == (f"cannot start `/bin/true` in `{tmp_path}/job`: embedded null byte")
+
+
+def test_log_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
+    job = replace(make_job(tmp_path / "job", "/bin/true"), log=tmp_path / "none" / "log")
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == (f"cannot start a job: No such file or directory: `{tmp_path}/none/log`")
+    assert not job.scratch.exists()
+
+
+def test_scratch_folder_with_something_in_it_is_refused_and_kept(tmp_path: Path) -> None:
+    job = make_job(tmp_path / "job", "/bin/true")
+    job.scratch.mkdir()
+    (job.scratch / "precious").touch()
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == (
+        f"scratch folder `{job.scratch}` is not an empty folder, and would be removed after the run"
+    )
+    assert (job.scratch / "precious").exists()
+
+
+def test_status_of_an_earlier_job_is_not_overwritten(tmp_path: Path) -> None:
+    job = make_job(tmp_path / "job", "/bin/true")
+    job.status.write_text("earlier")
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == "an earlier job wrote its status here"
+    assert refused.value.file == str(job.status)
+    assert job.status.read_text() == "earlier"
+
+
+def test_relative_path_is_refused(tmp_path: Path) -> None:
+    job = make_job(tmp_path / "job", "true")
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == "`true` is not an absolute path"
+
+
+def test_other_systems_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job(tmp_path / "job", "/bin/true")
+    monkeypatch.setattr("sys.platform", "darwin")
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == "target `local` needs Linux, and this is `darwin`"
+
+
+def test_leftovers_of_a_text_that_is_no_token_are_refused() -> None:
+    with pytest.raises(RdlcError) as refused:
+        end_leftovers("")
+
+    assert refused.value.message == "`` is not the token of a job: 32 hex digits"
