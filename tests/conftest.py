@@ -17,6 +17,19 @@ settings.register_profile("rdlc", deadline=None)
 settings.load_profile("rdlc")
 
 
+# Set by `make test-core`: these need the extra `train`, which is not installed there.
+_WITHOUT_TRAIN = os.environ.get("RDLC_WITHOUT_TRAIN") == "1"
+_NEED_TRAIN = ("recipes", "end_to_end", "adapters/ray/test_job_with_ray.py")
+collect_ignore = list(_NEED_TRAIN) if _WITHOUT_TRAIN else []
+
+
+def pytest_report_header() -> str:
+    """Says which tests are left out, and why."""
+    if not _WITHOUT_TRAIN:
+        return "rdlc: all tests, with Ray and PyTorch"
+    return f"rdlc: WITHOUT Ray and PyTorch (RDLC_WITHOUT_TRAIN=1): not collected: {', '.join(_NEED_TRAIN)}"
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
     """What one command line gave: its exit code, and everything on stdout and stderr."""

@@ -67,6 +67,7 @@ def _answer(result: RunResult) -> Answer:
             "outcome": record.outcome,
             "divergence": _divergence(result),
             "evidence": list(record.evidence),
+            "remarks": list(record.remarks),
             "drift": _drift_rows(record.drift),
             "accepted": dict(record.accepted),
             "baseline": result.baseline,
@@ -99,6 +100,8 @@ def _show(console: Console, result: RunResult) -> None:
     for check in record.checks:
         if not check.is_met:
             write_line(console, f"  {check.name}: locked {check.locked}, found {check.found}")
+    for number, remark in enumerate(record.remarks):
+        write_line(console, f"  {'' if number else 'result':<8}  {remark}")
     write_line(console, f"  lock      {record.lock_id}")
     write_line(console, f"  record    {shown(result.path)}")
     if record.kind == "run":

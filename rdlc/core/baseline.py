@@ -9,9 +9,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rdlc.core.block import write_block
+from rdlc.core.block import parse_block, write_block
 from rdlc.core.canonical import Json, digest
-from rdlc.core.document import LOCK_LIMIT_BYTES, Document, parse_document
+from rdlc.core.document import LOCK_LIMIT_BYTES, Document
 from rdlc.core.fields import Fields
 from rdlc.core.level import LEVELS
 from rdlc.core.lines import Decimal, fields_at, fingerprint, hex_float
@@ -65,7 +65,7 @@ def read_baseline(data: bytes, *, name: str) -> Baseline:
 
     Raises InputError if it cannot be read as a baseline, or is not byte for byte what rdlc wrote.
     """
-    document = parse_document(data, name=name, limit_bytes=LOCK_LIMIT_BYTES)
+    document = parse_block(data, name=name, limit_bytes=LOCK_LIMIT_BYTES)
     fields = Fields.of(document)
     _check_schema(fields, name)
     stated = fields.digest("digest")

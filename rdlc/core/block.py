@@ -26,6 +26,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_/+-]*(\.[A-Za-z0-9_/+-]+)*")
 _AMBIGUOUS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 # JSON leaves these as they are; YAML does not count them as printable.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
+_ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _ROW = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[A-Za-z][^: "]*):(?: (.+))?')
 
 
@@ -55,7 +56,7 @@ def _key(key: str) -> str:
 
 
 def _flow(value: Json) -> str:
-    text = json.dumps(value, ensure_ascii=False, sort_keys=True)
+    text = _ENCODER.encode(value)
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 

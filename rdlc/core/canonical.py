@@ -4,14 +4,15 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
 Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 def canonical_bytes(value: Json) -> bytes:
     """The one spelling of a value: UTF-8 JSON, sorted keys, no spaces, no floats."""
     _refuse_floats(value)
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8")
+    return _ENCODER.encode(value).encode("utf-8")
 
 
 def digest(value: Json) -> str:

@@ -29,7 +29,7 @@ class RunLock:
     @property
     def digests(self) -> dict[str, str]:
         """Section name to the digest of its payload."""
-        return {name: digest(payload) for name, payload in self.sections.payloads().items()}
+        return _digests(self.sections.payloads())
 
     @property
     def id(self) -> str:
@@ -61,15 +61,23 @@ class ReadLock:
 
 def write_lock(lock: RunLock) -> bytes:
     """The canonical bytes of a lock: the same lock always gives the same bytes."""
+    payloads = lock.sections.payloads()
+    return _write(lock, payloads, digests=_digests(payloads))
+
+
+def _write(lock: RunLock, payloads: Mapping[str, Json], *, digests: Mapping[str, str]) -> bytes:
     head: dict[str, Json] = {
         "schema": SCHEMA,
         "revision": REVISION,
-        "id": lock.id,
-        "sections": lock.digests,
+        "id": digest(digests),
+        "sections": digests,
     }
-    payloads: dict[str, Json] = dict(lock.sections.payloads())
     text = write_block({**head, **payloads, "provenance": lock.provenance.payload()})
     return text.encode("utf-8")
+
+
+def _digests(payloads: Mapping[str, Json]) -> dict[str, str]:
+    return {name: digest(payload) for name, payload in payloads.items()}
 
 
 def read_lock(data: bytes, *, name: str) -> ReadLock:
@@ -87,16 +95,22 @@ def _read_lock(data: bytes, name: str) -> ReadLock:
     stated_id = fields.digest("id")
     lock = RunLock(sections=read_sections(fields), provenance=read_provenance(fields.below("provenance")))
     below = fields.below("sections")
-    stated = {section: below.digest(section) for section in lock.sections.payloads()}
+    payloads = lock.sections.payloads()
+    stated = {section: below.digest(section) for section in payloads}
     below.finish()
     fields.finish()
-    findings = _compare(document, lock, stated_id=stated_id, stated=stated)
-    return ReadLock(lock=lock, findings=(*findings, *_check_canonical(data, lock, name)))
+    # Once for both checks: digests are most of the time that it takes to read a lock.
+    digests = _digests(payloads)
+    findings = _compare(document, digests, stated_id=stated_id, stated=stated)
+    wanted = _write(lock, payloads, digests=digests)
+    return ReadLock(lock=lock, findings=(*findings, *_check_canonical(data, wanted, name=name, head=4 + len(digests))))
 
 
-def _compare(document: Document, lock: RunLock, *, stated_id: str, stated: Mapping[str, str]) -> list[Finding]:
+def _compare(
+    document: Document, digests: Mapping[str, str], *, stated_id: str, stated: Mapping[str, str]
+) -> list[Finding]:
     findings = []
-    for section, computed in lock.digests.items():
+    for section, computed in digests.items():
         if stated[section] != computed:
             message = f"the contents give {computed}, and `sections.{section}` says {stated[section]}"
             findings.append(_finding(document, section, message))
@@ -106,12 +120,11 @@ def _compare(document: Document, lock: RunLock, *, stated_id: str, stated: Mappi
     return findings
 
 
-def _check_canonical(data: bytes, lock: RunLock, name: str) -> list[Finding]:
+def _check_canonical(data: bytes, canonical: bytes, *, name: str, head: int) -> list[Finding]:
     # Line ends are normalised first: git may have turned them on checkout.
     lines = data.replace(b"\r\n", b"\n").split(b"\n")
-    # Digests are compared elsewhere; here only the form counts.
-    wanted = write_lock(lock).split(b"\n")
-    head = 4 + len(lock.digests)
+    # Digests, in the lines before `head`, are compared elsewhere; there only the form counts.
+    wanted = canonical.split(b"\n")
     for number, line in enumerate(lines):
         same = number < len(wanted) and line == wanted[number]
         if not same and not 2 <= number < head:

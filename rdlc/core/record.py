@@ -54,8 +54,9 @@ class RunRecord:
     """One run as it was observed; `status` is `running` until the end is written.
 
     `id` is the name of the folder. `steps_total` is None where the lock does not tell. `outcome` says
-    in words how the outcome compares with the baseline. `files` maps the other files of the folder to
-    their sha256 in hex. `token` marks the processes of the run, to end what a killed run left.
+    in words how the outcome compares with the baseline, `remarks` what the run learned and how fast it
+    was. `files` maps the other files of the folder to their sha256 in hex. `token` marks the processes
+    of the run, to end what a killed run left.
     """
 
     id: str
@@ -78,6 +79,7 @@ class RunRecord:
     checks: tuple[Check, ...] = ()
     outcome: str = ""
     evidence: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     observed: Mapping[str, str]
     ranks: tuple[Rank, ...] = ()
@@ -141,6 +143,7 @@ def _payload(record: RunRecord) -> dict[str, Json]:
         "checks": [{"name": c.name, "locked": c.locked, "found": c.found, "is_met": c.is_met} for c in record.checks],
         "outcome": record.outcome,
         "evidence": list(record.evidence),
+        "remarks": list(record.remarks),
         "ignored": list(record.ignored),
         "observed": dict(record.observed),
         "ranks": [
@@ -172,6 +175,7 @@ def _read(fields: Fields) -> RunRecord:
         checks=tuple(_read_check(item) for item in _mappings(fields, "checks")),
         outcome=fields.remark("outcome"),
         evidence=fields.texts("evidence"),
+        remarks=fields.texts("remarks"),
         ignored=fields.texts("ignored"),
         observed=fields.table("observed"),
         ranks=tuple(_read_rank(item) for item in _mappings(fields, "ranks")),

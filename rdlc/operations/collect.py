@@ -26,6 +26,7 @@ from rdlc.core.outcome_files import (
     read_outcome,
 )
 from rdlc.core.record import RunRecord
+from rdlc.core.result_words import describe_result
 from rdlc.errors import InputError
 from rdlc.operations.follow import JobEnd
 from rdlc.operations.machine import Machine
@@ -74,6 +75,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         reason=reason,
         level=judgement.level,
         evidence=judgement.evidence,
+        remarks=_describe(path, machine) if is_finished else (),
         steps_done=read.outcome.last_step if read else 0,
         checks=checks,
         outcome=_outcome_words(prepared, record, comparison),
@@ -81,6 +83,11 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         ranks=tuple(worker.place for worker in workers),
     )
     return Collected(record=judged, outcome=outcome, comparison=comparison)
+
+
+def _describe(path: Path, machine: Machine) -> tuple[str, ...]:
+    result = _read(path / RESULT_FILE, RESULT_LIMIT_BYTES, machine)
+    return describe_result(result, name=RESULT_FILE) if result else ()
 
 
 def load_outcome(path: Path, workspace: Workspace) -> ReadOutcome:

@@ -128,7 +128,7 @@ def _order(prepared: Prepared, record: RunRecord, path: Path, machine: Machine, 
     if environment.ignored:
         reporter.note(f"left out of the run, the lock rules: {', '.join(environment.ignored)}")
     command = (
-        machine.python(), "-m", lock.sections.recipe.requested.module,
+        machine.python(), "-P", "-m", lock.sections.recipe.requested.module,
         "--config", str(path / "config.json"), "--output", str(path),
     )  # fmt: skip
     return Order(command=command, environment=environment.values, record=path, scratch=scratch, token=record.token)

@@ -145,6 +145,28 @@ notes
     )
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["a.lock.yaml"],
+            ("error: two or more locks, records or baselines are due, and 1 is given\nhint: `rdlc diff A B`\n"),
+        ),
+        (
+            ["a.lock.yaml", "none.yaml"],
+            "error: none.yaml: the lock, record or baseline does not exist\n",
+        ),
+        (
+            ["a.lock.yaml", "none"],
+            "error: none: there is no such record\nhint: `rdlc runs` lists them\n",
+        ),
+        (["a.lock.yaml", "x" * 5000], f"error: {'x' * 5000}: cannot be read: File name too long\n"),
+        (
+            ["a.lock.yaml", "recipes"],
+            "error: recipes: there is no such record\nhint: `rdlc runs` lists them\n",
+        ),
+    ],
+)
 def test_bad_usage_is_refused_with_one_message(diff: Diff, arguments: list[str], message: str) -> None:
     assert diff(*arguments) == (2, "", message)
 

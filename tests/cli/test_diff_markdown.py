@@ -1,5 +1,6 @@
 """Transcripts of `rdlc diff --markdown`."""
 
+import pytest
 from inline_snapshot import snapshot
 
 from rdlc.cli.diff_markdown import code_span
@@ -55,5 +56,16 @@ def test_markdown_holds_tables_and_only_code_spans_from_files(diff: Diff) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("plain", "`plain`"),
+        ("a|b", "`a\\|b`"),
+        ("a`b``c", "```a`b``c```"),
+        ("`a`", "`` `a` ``"),
+        ("two\nlines", "`two\\nlines`"),
+        ("", "`  `"),
+    ],
+)
 def test_no_text_ends_its_code_span(text: str, span: str) -> None:
     assert code_span(text) == span

@@ -100,7 +100,7 @@ def test_other_learning_rate_is_the_one_difference_and_diverges_at_the_first_ste
     text = process.communicate(timeout=_PATIENCE_S)[0].decode()
 
     assert process.returncode == 1
-    assert 'learning_rate  "1e-2" -> "1e-3"' in text
+    assert 'learning_rate  "8e-3" -> "1e-3"' in text
     assert "first differs at step 1: parameters" in text
     assert "`model.embed_tokens.weight`" in text
 

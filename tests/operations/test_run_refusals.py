@@ -170,7 +170,7 @@ def test_the_recipe_is_given_all_it_needs_and_all_of_it_from_the_lock(machine: S
 
     order, config = machine.orders[0], json.loads((result.path / "config.json").read_text())
     assert order.command == (
-        "python", "-m", "toy.train", "--config", f"{result.path}/config.json", "--output", str(result.path),
+        "python", "-P", "-m", "toy.train", "--config", f"{result.path}/config.json", "--output", str(result.path),
     )  # fmt: skip
     assert config["recipe"] == {"learning_rate": "1e-2", "steps": 3}
     assert config["data"] == {"kind": "markov", "seed": 7}

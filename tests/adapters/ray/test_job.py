@@ -8,12 +8,7 @@ import pytest
 
 from rdlc.adapters.ray.job import end_leftovers, new_token, start_job
 from rdlc.adapters.ray.status import JobEnd, read_status
-from tests.adapters.ray.trees import (
-    PATIENCE_S,
-    make_job,
-    processes_in,
-    tree_job,
-)
+from tests.adapters.ray.trees import PATIENCE_S, make_job, processes_in, tree_job
 
 
 @pytest.mark.parametrize("exit_status", [0, 7, 255])

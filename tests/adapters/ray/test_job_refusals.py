@@ -7,9 +7,7 @@ import pytest
 
 from rdlc.adapters.ray.job import end_leftovers, start_job
 from rdlc.errors import RdlcError
-from tests.adapters.ray.trees import (
-    make_job,
-)
+from tests.adapters.ray.trees import make_job
 
 
 def test_program_that_is_missing_is_refused(tmp_path: Path) -> None:
