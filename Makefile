@@ -64,7 +64,7 @@ Go on from here:
   cd $$project
   . ../../$(VENV)/bin/activate
   rdlc verify $$lock
-  rdlc lock run.yaml --set recipe.overrides.learning_rate=1e-3 -o lock/other.lock.yaml
+  rdlc lock run.yaml --set recipe.learning_rate=1e-3 -o lock/other.lock.yaml
   rdlc diff $$lock lock/other.lock.yaml
   rdlc run lock/other.lock.yaml
 TEXT

@@ -1,5 +1,6 @@
 """The Python that target `local` runs in: version, distributions, CPU."""
 
+import email.parser
 import importlib.metadata
 import importlib.util
 import json
@@ -36,8 +37,10 @@ def editable_distributions() -> tuple[str, ...]:
     names = []
     for distribution in importlib.metadata.distributions():
         origin = distribution.read_text("direct_url.json")
-        name = _normalised(distribution)
-        if origin and name != _OURSELVES and json.loads(origin).get("dir_info", {}).get("editable"):
+        if not origin:
+            continue
+        name, _ = _name_and_version(distribution)
+        if name != _OURSELVES and json.loads(origin).get("dir_info", {}).get("editable"):
             names.append(name)
     return tuple(sorted(names))
 
@@ -55,16 +58,20 @@ def describe_host() -> dict[str, str]:
 def _read_distributions() -> dict[str, str]:
     found: dict[str, str] = {}
     for distribution in importlib.metadata.distributions():
-        name = _normalised(distribution)
+        name, version = _name_and_version(distribution)
         # The first one on the path is the one that is imported.
-        if name and name != _OURSELVES and distribution.version:
-            found.setdefault(name, distribution.version)
+        if name and name != _OURSELVES and version:
+            found.setdefault(name, version)
     return found
 
 
-def _normalised(distribution: importlib.metadata.Distribution) -> str:
-    name = distribution.metadata["Name"] or ""
-    return re.sub(r"[-_.]+", "-", name).lower()
+def _name_and_version(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
+    """The normalised name and the version; empty where the metadata does not tell."""
+    # `distribution.metadata` parses the long description too, again at each use: seconds over a whole environment.
+    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or distribution.read_text("") or ""
+    headers = email.parser.HeaderParser().parsestr(text.partition("\n\n")[0])
+    name = headers.get("Name", "")
+    return re.sub(r"[-_.]+", "-", name).lower(), headers.get("Version", "")
 
 
 def _read_cpu() -> tuple[str, tuple[str, ...]]:

@@ -20,14 +20,15 @@ COMMANDS = {
     "replay": "Run a lock again, refuse on drift, and prove that it is the same.",
     "diff": "Show what differs between locks, records and baselines.",
     "image": "Show what is in an image; with two, what moved between them.",
-    "outdated": "Say whether upstream has moved since a lock was made, and what kind of move it is.",
+    "outdated": "Say whether upstream has moved since a lock was made.",
     "runs": "List the records here, newest first.",
 }
 
 EPILOG = """\b
 Exit codes, the same for every command:
   0    yes, fine
-  1    the answer is no: differs, drifted, invalid, refused, not reproduced, failed
+  1    the answer is no: drifted, invalid, refused, not reproduced, failed;
+       with --exit-code also: differs, moved, outdated
   2    bad usage or unreadable input
   3    an outside service is down, throttled, or lacks valid credentials
   130  interrupted or detached

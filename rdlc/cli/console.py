@@ -27,3 +27,8 @@ def make_console(*, stderr: bool) -> Console:
 def write_line(console: Console, text: str, *, style: str = "") -> None:
     """One text, made safe for the terminal, never wrapped or cut."""
     console.print(Text(printable(text), style=style), soft_wrap=True)
+
+
+def shown_digest(console: Console, digest: str) -> str:
+    """A digest in full, or its first 12 hex digits on a terminal, where a table has to fit."""
+    return digest.partition(":")[2][:12] if console.is_terminal else digest

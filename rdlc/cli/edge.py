@@ -15,7 +15,7 @@ from rich.console import Console
 from rdlc.cli import COMMANDS
 from rdlc.cli.console import make_console, write_line
 from rdlc.core.canonical import Json
-from rdlc.errors import RdlcError
+from rdlc.errors import Interrupted, RdlcError
 
 ENVELOPE = 1
 # The words that `status` can have for every verb, beside the verb's own.
@@ -109,7 +109,9 @@ def show_error(error: RdlcError, arguments: list[str]) -> int:
         return error.exit_code
     console = make_console(stderr=True)
     place = ": ".join(part for part in (error.file, error.field) if part)
-    write_line(console, f"error: {place + ': ' if place else ''}{error.message}", style="bold red")
+    # What the user stopped is no error.
+    word = "" if isinstance(error, Interrupted) else "error: "
+    write_line(console, f"{word}{place + ': ' if place else ''}{error.message}", style="bold red" if word else "yellow")
     if error.hint:
         write_line(console, f"hint: {error.hint}")
     return error.exit_code

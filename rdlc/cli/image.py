@@ -7,6 +7,7 @@ from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import describe_moves, describe_view, moves_data, view_data
+from rdlc.core.contents.python_distributions import normalised_name
 from rdlc.core.image.oci_platform import parse_platform
 from rdlc.core.image.reference import parse_reference
 from rdlc.errors import InputError
@@ -59,6 +60,10 @@ def command(
         session, route=route_named(route), is_verified=is_verified, use_cache=not no_cache, plain_http=plain_http
     )
     wanted = parse_platform(platform)
+    if other is not None and (show_all or requires):
+        raise InputError("`--all` and `--requires` are about one image", hint="leave the second one out")
+    if other is None and is_exit_asked:
+        raise InputError("`--exit-code` is about two images", hint="name the second one too")
     first = parse_reference(reference)
     if other is None:
         view = inspect_image(first, platform=wanted, source=source)
@@ -91,7 +96,7 @@ def command(
 def _requirements(view: ImageView, name: str | None) -> dict[str, list[str]]:
     if name is None:
         return {}
-    found = [item for item in view.contents.inventory.distributions if item.name == name.lower().replace("_", "-")]
+    found = [item for item in view.contents.inventory.distributions if item.name == normalised_name(name)]
     if not found:
         raise InputError(f"the image holds no Python package `{name}`, as far as was read")
     return {item.path: list(view.contents.requirements(item)) for item in found}

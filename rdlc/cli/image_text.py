@@ -87,6 +87,7 @@ def move_words(move: Move) -> str:
         change = f"removed (was {move.old})"
     else:
         change = f"{move.old} -> {move.new}"
+    change = change.replace("\n", "\\n")
     place = "" if move.place == "component" else f"  ({move.place})"
     risk = f"  risk: {move.risk}" if move.risk else ""
     return f"{move.name}  {change}{place}{risk}"

@@ -12,7 +12,6 @@ from rdlc.adapters.workspace.files import write_atomically
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.paths import shown
-from rdlc.core.spec import TARGETS
 from rdlc.operations.init import init_folder
 
 _PACKAGE = "fsdp_qwen"
@@ -39,7 +38,7 @@ class Template:
 
 @verb("init", statuses={"ready": "the folder can be locked"})
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--target", type=click.Choice(TARGETS), required=True, help="Where the run is to happen.")
+@click.option("--target", type=click.Choice(tuple(_SPECS)), required=True, help="Where the run is to happen.")
 def command(session: Session, *, folder: Path, target: str) -> Answer:
     """Make a folder ready to lock: a commented run spec and its recipe.
 

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from rdlc import __version__
-from rdlc.cli.console import write_line
+from rdlc.cli.console import shown_digest, write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
@@ -106,7 +106,7 @@ def command(
             "like": dict(result.like_fates),
             "image": _image_data(result),
         },
-        show=lambda console: _show(console, result, status),
+        show=lambda console: _show(session, console, result, status),
     )
 
 
@@ -139,12 +139,12 @@ def _image_data(result: LockResult) -> Json:
     }
 
 
-def _show(console: Console, result: LockResult, status: str) -> None:
+def _show(session: Session, console: Console, result: LockResult, status: str) -> None:
     words = {"locked": "locked", "unchanged": "unchanged", "would-change": "would change"}
     write_line(console, f"{words[status]}  {shown(result.path)}")
     write_line(console, f"id  {result.lock.id}")
     for name, digest in result.lock.digests.items():
-        write_line(console, f"  {name:<11}  {digest}  {result.fates[name]}")
+        write_line(console, f"  {name:<11}  {shown_digest(console, digest)}  {result.fates[name]}")
     for name, fate in result.like_fates.items():
         write_line(console, f"  {name:<11}  {'as in' if fate == 'same' else 'differs from'} the lock given with --like")
     if image := result.image:
@@ -155,3 +155,5 @@ def _show(console: Console, result: LockResult, status: str) -> None:
             describe_moves(console, image.comparison.moves, image.comparison.old, image.comparison.new)
         for move in image.base_moves.moves if image.base_moves else ():
             write_line(console, f"  differs from its base: {move_words(move)}")
+    if status == "locked" and result.lock.sections.environment is not None:
+        session.note(f"next: `rdlc run {shown(result.path)}`")

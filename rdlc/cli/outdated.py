@@ -46,9 +46,9 @@ _WORDS = {
 def command(
     session: Session, *, locks: tuple[Path, ...], route: str, plain_http: tuple[str, ...], is_exit_asked: bool
 ) -> Answer:
-    """Say whether upstream has moved since a lock was made, and what kind of move it is.
+    """Say whether upstream has moved since a lock was made.
 
-    Also how old the locked build is, and which newer versions the repository has. Nothing is
+    Also what kind of move it is, how old the locked build is, and which newer versions the repository has. Nothing is
     changed; `rdlc lock SPEC --upgrade image` takes what the tag names now.
     """
     upstream = RegistryImages(session, route=route_named(route), plain_http=plain_http)
@@ -103,14 +103,15 @@ def _show(console: Console, states: Sequence[LockState]) -> None:
 
 
 def _show_image(console: Console, image: ImageState) -> None:
-    trouble = f": {image.trouble}" if image.trouble else ""
     write_line(console, f"  image   {image.reference}  ({TAG_WORDS.get(image.tag_kind, image.tag_kind)})")
-    write_line(console, f"  state   {_WORDS[image.state]}{trouble}")
+    write_line(console, f"  state   {_WORDS[image.state]}")
     write_line(console, f"  locked  {image.locked}")
     if image.now and image.now != image.locked:
         write_line(console, f"  now     {image.now}")
     age = "not stated" if image.age_days is None else f"{image.age_days} days"
     write_line(console, f"  age     {age}")
+    if image.trouble:
+        write_line(console, f"  note    {image.trouble}")
     if image.newer:
         write_line(console, f"  newer   {', '.join(image.newer)}")
     if image.moves:

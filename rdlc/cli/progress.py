@@ -1,5 +1,6 @@
 """The progress of a run: a live line on a terminal, plain lines without one."""
 
+import datetime
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -20,6 +21,7 @@ _PHASES = {
     "finished": "collecting",
 }
 _PLAIN_EVERY_S = 5.0
+_STILL_EVERY_S = 30.0
 
 
 class RunProgress:
@@ -30,6 +32,8 @@ class RunProgress:
         self._monotonic = monotonic
         self._shown_at = float("-inf")
         self._last: Progress | None = None
+        self._words = ""
+        self._words_at = self._spoke_at = monotonic()
         is_live = session.err.is_terminal and not session.is_quiet
         self._live = Live(console=session.err, transient=True, refresh_per_second=8) if is_live else None
 
@@ -51,14 +55,27 @@ class RunProgress:
     def phase(self, name: str) -> None:
         """A phase begins."""
         self._flush()
-        words = _PHASES.get(name, printable(name))
+        self._words = _PHASES.get(name, printable(name))
+        self._words_at = self._spoke_at = self._monotonic()
         if self._live:
-            self._live.update(Text(words))
+            self._live.update(Text(self._words))
         else:
-            self._session.note(words)
+            self._session.note(self._words)
+
+    def tick(self) -> None:
+        """Time goes by: a phase that takes long shows that it is still going on."""
+        now = self._monotonic()
+        elapsed = now - self._words_at
+        if self._live and self._words and elapsed >= 1:
+            self._live.update(Text(f"{self._words}  {_span(elapsed)}"))
+        elif not self._live and self._words and now - self._spoke_at >= _STILL_EVERY_S:
+            self._spoke_at = now
+            self._session.note(f"still {self._words}, {_span(elapsed)}")
 
     def step(self, progress: Progress) -> None:
         """A step was done."""
+        # From now on the steps show that it goes on.
+        self._words = ""
         if self._live:
             self._live.update(Text(describe_progress(progress)))
             return
@@ -82,6 +99,15 @@ def describe_progress(progress: Progress) -> str:
     if progress.left_s is not None:
         parts.append(f"{_span(progress.left_s)} left")
     return "  ".join(parts)
+
+
+def span_words(started: str, ended: str) -> str:
+    """` in 1 min 20 s` between two times as a record holds them; "" where one is missing."""
+    try:
+        begun, over = (datetime.datetime.fromisoformat(moment) for moment in (started, ended))
+    except ValueError:
+        return ""
+    return f" in {_span((over - begun).total_seconds())}"
 
 
 def _span(seconds: float) -> str:

@@ -13,7 +13,7 @@ from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session
 from rdlc.cli.lock import read_settings
 from rdlc.cli.paths import shown
-from rdlc.cli.progress import RunProgress
+from rdlc.cli.progress import RunProgress, span_words
 from rdlc.cli.wiring import LocalMachine
 from rdlc.core.canonical import Json
 from rdlc.core.record import Drift
@@ -88,7 +88,8 @@ def _status(result: RunResult) -> str:
 def _show(console: Console, result: RunResult) -> None:
     record = result.record
     total = f" of {record.steps_total}" if record.steps_total else ""
-    write_line(console, f"{_status(result)}  {record.name}  {record.steps_done}{total} steps")
+    took = span_words(record.started, record.ended)
+    write_line(console, f"{_status(result)}  {record.name}  {record.steps_done}{total} steps{took}")
     if record.reason:
         write_line(console, f"  why       {record.reason}")
     mark = "" if record.kind == "run" else f"  (claimed: {record.claim})"
@@ -97,7 +98,7 @@ def _show(console: Console, result: RunResult) -> None:
         write_line(console, f"            {sentence}")
     if record.outcome and not any(record.outcome in sentence for sentence in record.evidence):
         write_line(console, f"  outcome   {record.outcome}")
-    for check in record.checks:
+    for check in record.checks if record.ranks else ():
         if not check.is_met:
             write_line(console, f"  {check.name}: locked {check.locked}, found {check.found}")
     for number, remark in enumerate(record.remarks):
@@ -112,7 +113,15 @@ _BASELINE_WORDS = {
     "written": "written beside the lock: replays are compared with this run",
     "replaced": "replaced by this run",
     "kept": "kept as it was; --rebaseline replaces it",
-    "none": "not written",
+    "not-due": "not written: only a run that finishes as locked, without allowed drift, becomes one",
+    "no-lock": "not written: a run of a spec has no lock beside it; `rdlc lock` first",
+}
+
+
+_KEEP = {
+    "code": "to keep the change: `rdlc lock SPEC`, or for one run: `--allow-drift code=REASON`",
+    "environment": "to keep it: `rdlc lock SPEC`, or for one run: `--allow-drift environment=REASON`",
+    "data": "to keep it: `rdlc lock SPEC`, or for one run: `--allow-drift data=REASON`",
 }
 
 
@@ -126,7 +135,8 @@ def _refused(session: Session, refusal: DriftRefused) -> Answer:
         if len(refusal.drift) > _SHOWN_DRIFTS:
             write_line(session.err, f"  and {len(refusal.drift) - _SHOWN_DRIFTS} more; all with --json")
         for section, command in refusal.mends.items():
-            write_line(session.err, f"hint: {section}: `{command}`, or --allow-drift {section}=REASON")
+            write_line(session.err, f"hint: {section}: {_KEEP[section]}")
+            write_line(session.err, f"hint: {section}: to go back to what was locked: `{command}`")
 
     return Answer(
         status="drifted",

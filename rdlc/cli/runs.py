@@ -7,13 +7,22 @@ from rich.text import Text
 
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
-from rdlc.cli.paths import project_runs
+from rdlc.cli.paths import project_runs, shown
 from rdlc.cli.wiring import LocalArchive
 from rdlc.core.canonical import Json
 from rdlc.core.text import printable
 from rdlc.errors import InputError
 from rdlc.operations.runs import Entry, list_runs
 
+_STYLES = {
+    "reproduced": "green",
+    "finished": "green",
+    "not-reproduced": "red",
+    "failed": "red",
+    "damaged": "red",
+    "stopped": "yellow",
+    "interrupted": "yellow",
+}
 _COLUMNS = ("record", "name", "kind", "verdict", "level", "steps", "why")
 
 
@@ -31,7 +40,8 @@ def command(session: Session, *, name: str | None) -> Answer:
     if name is not None:
         entries = tuple(entry for entry in entries if entry.path.parent.name == name)
     if not entries:
-        session.note(f"no records in {runs}")
+        named = "" if name is None else f" named `{name}`"
+        session.note(f"no records{named} in {shown(runs)}")
     return Answer(
         status="listed",
         data={"runs": [_row(entry) for entry in entries]},
@@ -72,11 +82,15 @@ def _show(console: Console, entries: tuple[Entry, ...]) -> None:
             write_line(console, "  ".join(cells).rstrip())
         return
     table = Table(box=None, pad_edge=False)
-    for column in _COLUMNS:
-        table.add_column(column, no_wrap=column != "why", overflow="fold")
+    for column in _COLUMNS[:-1]:
+        table.add_column(column, no_wrap=True)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row[:-1]))
     console.print(table)
+    # The reasons are sentences: beside the other columns they would be squeezed.
+    for row in rows:
+        if row[-1]:
+            write_line(console, f"{row[0]}: {row[-1]}")
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:

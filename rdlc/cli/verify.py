@@ -57,7 +57,7 @@ def _verify(given: Path) -> Verification:
     is_name = not is_there and not given.suffix and len(given.parts) == 1
     if is_folder or is_name or given.name == "record.json":
         return verify_record(find_record(given, project_runs()), archive=archive)
-    data = archive.read(given, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
+    data = archive.read(given, limit_bytes=LOCK_LIMIT_BYTES, what="the lock, record or baseline")
     check = verify_baseline if b"rdlc/baseline/" in data[:4096] else verify_lock
     return check(given, archive=archive)
 

@@ -150,6 +150,10 @@ class LocalMachine(LocalWorkspace):
         """The workers' reports in a record."""
         return sorted(record.glob("workers/*/worker.json"))
 
+    def read_end(self, path: Path) -> str:
+        """The last few KiB of a log as text; "" if there is none."""
+        return files.read_end(path)
+
     def describe_host(self) -> dict[str, str]:
         """Kernel and CPU model of this machine."""
         return python_environment.describe_host()

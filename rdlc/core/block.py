@@ -27,6 +27,8 @@ _AMBIGUOUS = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 # JSON leaves these as they are; YAML does not count them as printable.
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff\ufffe\uffff]")
 _ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
+# A text that JSON and YAML write as it is, between quotes.
+_SIMPLE = re.compile(r'"[ !#-\[\]-~]*"')
 _ROW = re.compile(r'( *)("(?:[^"\\]|\\.)*"|[A-Za-z][^: "]*):(?: (.+))?')
 
 
@@ -125,14 +127,23 @@ def _read_row(row: str, number: int) -> tuple[int, str, bool, Any]:
         raise _NotBlockError(number)
     indent, written_key, written = match.groups()
     try:
-        key = json.loads(written_key) if written_key.startswith('"') else written_key
-        value = {} if written is None else json.loads(written)
+        key = _read_flow(written_key) if written_key.startswith('"') else written_key
+        value = {} if written is None else _read_flow(written)
     except (ValueError, RecursionError) as error:
         raise _NotBlockError(number) from error
-    is_same = _key(key) == written_key and (written is None or _flow(value) == written)
-    if not is_same or not _is_plain(key, 0) or not _is_plain(value, 0):
+    if _key(key) != written_key:
         raise _NotBlockError(number)
     return len(indent) // 2, key, written is not None, value
+
+
+def _read_flow(written: str) -> Any:
+    """The value of JSON on one line; raises ValueError if `_flow` does not write it so."""
+    if _SIMPLE.fullmatch(written):
+        return written[1:-1]
+    value = json.loads(written)
+    if _flow(value) != written or not _is_plain(value, 0):
+        raise ValueError("not of the written form")
+    return value
 
 
 def _is_plain(value: Any, depth: int) -> bool:

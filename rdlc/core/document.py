@@ -39,11 +39,22 @@ CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Document:
-    """One parsed file: its value, and the line (from 1) at which each address stands."""
+    """One parsed file: its value, and the line (from 1) at which each address stands.
+
+    `overlaid` are the addresses whose values came from the command line instead.
+    """
 
     name: str
     value: Json
     lines: dict[str, int] = field(repr=False)
+    overlaid: tuple[str, ...] = ()
+
+    def place(self, address: str) -> str:
+        """Where a value stands: `run.yaml:7`, or `--set recipe.seed` for one of the command line."""
+        for overlaid in self.overlaid:
+            if f"{address}.".startswith(f"{overlaid}.") or f"{overlaid}.".startswith(f"{address}."):
+                return f"--set {overlaid}"
+        return f"{self.name}:{self.line(address)}"
 
     def line(self, address: str) -> int:
         """The line of the address, or of the nearest part of it that exists."""

@@ -107,11 +107,11 @@ class Fields:
         items = enumerate(self.items(key))
         return [Fields(self.document, item, f"{self._at(key)}[{index}]") for index, item in items]
 
-    def texts(self, key: str) -> tuple[str, ...]:
-        """A list of non-empty texts; an absent one is empty."""
+    def texts(self, key: str, *, allow_empty: bool = False) -> tuple[str, ...]:
+        """A list of texts, non-empty ones unless `allow_empty`; an absent list is empty."""
         result = []
         for index, item in enumerate(self.items(key)):
-            if not isinstance(item, str) or not item:
+            if not isinstance(item, str) or not (item or allow_empty):
                 raise self._wrong(f"{self._at(key)}[{index}]", item, "a text")
             result.append(item)
         return tuple(result)
@@ -170,8 +170,7 @@ class Fields:
         return self._located(address, f"must be {wanted}, not {_shown(value)}", None)
 
     def _located(self, address: str, message: str, hint: str | None) -> InputError:
-        line = self.document.line(address)
-        return InputError(message, hint=hint, file=f"{self.document.name}:{line}", field=one_line(address) or None)
+        return InputError(message, hint=hint, file=self.document.place(address), field=one_line(address) or None)
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -48,7 +48,9 @@ def judge(observation: Observation) -> Judgement:
 def _climb(observation: Observation, evidence: list[str]) -> str:
     checks = observation.checks
     if not checks or not is_conforming(checks, accepted=observation.accepted):
-        failed = [check.name for check in checks if not check.is_met] or ["no worker reported"]
+        failed = [check.name for check in checks if not check.is_met]
+        if not checks or all(check.is_met is None or check.name == "ranks" for check in checks):
+            failed = ["no worker reported"]
         evidence.append(f"what ran is not shown to be what was locked: {', '.join(failed)}")
         return "recorded"
     evidence.append(f"what ran is what was locked: {_count(len(checks), 'check')} met on every rank")

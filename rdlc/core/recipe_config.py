@@ -1,6 +1,7 @@
 """The recipe's config: the file, with single values of the spec laid over it."""
 
 import difflib
+import re
 from collections.abc import Mapping
 
 from rdlc.core.canonical import Json
@@ -8,6 +9,8 @@ from rdlc.core.document import parse_document
 from rdlc.core.fields import Fields
 from rdlc.core.text import one_line
 from rdlc.errors import InputError
+
+_NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 def merge_config(data: bytes, *, name: str, overrides: Mapping[str, Json]) -> dict[str, Json]:
@@ -33,11 +36,15 @@ def merge_config(data: bytes, *, name: str, overrides: Mapping[str, Json]) -> di
 
 
 def _like(old: Json, new: Json, key: str) -> Json:
-    if type(old) is type(new):
-        return new
     if isinstance(old, str) and isinstance(new, int) and not isinstance(new, bool):
         # `1` where the file says "1e-3": still the text of a number.
-        return str(new)
+        new = str(new)
+    if isinstance(old, str) and isinstance(new, str) and _NUMBER.fullmatch(old) and not _NUMBER.fullmatch(new):
+        raise InputError(
+            f"must be a number as in the config file, not `{one_line(new)}`", field=f"recipe.overrides.{key}"
+        )
+    if type(old) is type(new):
+        return new
     wanted = {str: "a text", int: "a whole number", bool: "`true` or `false`", list: "a list"}
     kind = wanted.get(type(old), "nothing")
     raise InputError(

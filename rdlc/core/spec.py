@@ -102,7 +102,7 @@ def _read_image(fields: Fields) -> ImageRequest | None:
 def apply_settings(document: Document, settings: Mapping[str, str]) -> Document:
     """The document with single values replaced; `recipe.X` means `recipe.overrides.X` for a config key."""
     value = document.value
-    lines = dict(document.lines)
+    lines, overlaid = dict(document.lines), []
     for address, text in settings.items():
         parts = address.split(".")
         if parts[0] == "recipe" and len(parts) == 2 and parts[1] not in RECIPE_KEYS:
@@ -112,7 +112,8 @@ def apply_settings(document: Document, settings: Mapping[str, str]) -> Document:
         data = text.encode("utf-8", "surrogateescape")
         parsed = parse_document(data or b'""', name=f"--set {address}").value
         value = _replaced(value, parts, parsed, address)
-    return Document(name=document.name, value=value, lines=lines)
+        overlaid.append(".".join(parts))
+    return Document(name=document.name, value=value, lines=lines, overlaid=tuple(overlaid))
 
 
 def read_recipe_request(fields: Fields) -> RecipeRequest:

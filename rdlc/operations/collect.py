@@ -27,12 +27,14 @@ from rdlc.core.outcome_files import (
 )
 from rdlc.core.record import RunRecord
 from rdlc.core.result_words import describe_result
+from rdlc.core.text import one_line
 from rdlc.errors import InputError
 from rdlc.operations.follow import JobEnd
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
 from rdlc.operations.workspace import Workspace
 
+DRIVER_LOG = "driver.log"
 _NO_BASELINE = "no baseline stands beside the lock, so no outcome was compared"
 
 
@@ -150,7 +152,14 @@ def _failure(path: Path, end: JobEnd, machine: Machine) -> str:
         return "a process between rdlc and the driver was killed; the driver's log is driver.log"
     if end.signal is not None:
         return f"the driver was killed by signal {end.signal}; its log is driver.log"
-    return f"the driver ended with exit status {end.exit_status}; its log is driver.log"
+    last = _last_line(path / DRIVER_LOG, machine)
+    said = f": {last}" if last else ""
+    return f"the driver ended with exit status {end.exit_status}{said}; its log is driver.log"
+
+
+def _last_line(log: Path, machine: Machine) -> str:
+    lines = [line for line in machine.read_end(log).splitlines() if line.strip()]
+    return one_line(lines[-1].strip(), limit=400) if lines else ""
 
 
 def _said_by_recipe(path: Path, machine: Machine) -> str:

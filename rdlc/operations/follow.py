@@ -72,6 +72,10 @@ class Listener(Protocol):
         """A step was done."""
         ...
 
+    def tick(self) -> None:
+        """Nothing new came, and it goes on."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Following:
@@ -107,6 +111,7 @@ def follow(following: Following, listener: Listener) -> tuple[JobEnd, str]:
             end = following.job.stop()
             # It may have ended by itself just before; then no limit ended it.
             return end, reason if end.reason == "stopped" else ""
+        listener.tick()
         following.sleep(_POLL_S)
 
 

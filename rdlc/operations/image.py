@@ -96,4 +96,5 @@ def compare_references(
 def find_issues(image: ResolvedImage, inventory: Inventory, source: ImageSource) -> tuple[KnownIssue, ...]:
     """The known issues of an image, by its components and digests."""
     digests = [image.manifest_digest, *([image.index_digest] if image.index_digest else [])]
-    return match_issues(source.known_issues(), components=inventory.components, digests=digests)
+    components = [(item.name, item.version) for item in inventory.components]
+    return match_issues(source.known_issues(), components=components, digests=digests)

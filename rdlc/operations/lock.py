@@ -58,17 +58,21 @@ def lock_spec(
     if project is None:
         project = request.spec.resolve().parent
     path = request.output or project / "lock" / f"{spec.run.name}.lock.yaml"
-    existing, before = _read_existing(path, workspace)
+    existing, before = _read_existing(path, workspace, reporter)
     like = _read_like(request.like, workspace)
-    asked = Asked(project=project, previous=like or existing, upgrades=request.upgrades, tool=request.tool)
+    kept = _intact(existing, before, reporter)
+    asked = Asked(project=project, previous=like or kept, upgrades=request.upgrades, tool=request.tool)
     resolved = resolve(spec, asked, workspace=workspace, images=images, reporter=reporter)
     lock = resolved.lock
     if existing is not None and existing.id == lock.id:
-        lock = replace(lock, provenance=existing.provenance)
+        # Not of the image: it may have been looked for elsewhere, or deeper.
+        lock = replace(lock, provenance=replace(existing.provenance, image=lock.provenance.image))
+    if request.settings and request.output is None and not request.is_check:
+        _refuse_replacing(existing, lock, path)
     for name in workspace.editable_distributions():
         reporter.warn(f"`{name}` is installed as editable: its version is locked, its files are not")
     _warn_of_baseline(path, lock, workspace, reporter)
-    new = write_lock(lock)
+    new = _write_readable(lock)
     is_written = False if request.is_check else workspace.write(path, new)
     return LockResult(
         lock=lock,
@@ -87,6 +91,16 @@ def baseline_path(lock: Path) -> Path:
     return lock.with_name(f"{stem}.baseline.yaml")
 
 
+def _refuse_replacing(existing: RunLock | None, lock: RunLock, path: Path) -> None:
+    """A value for a sweep must not take the place of the lock that the spec alone gives."""
+    if existing is not None and existing.id != lock.id:
+        raise RdlcError(
+            "`--set` would replace a lock that stands there already",
+            file=str(path),
+            hint="name another file: `-o lock/OTHER.lock.yaml`",
+        )
+
+
 def _warn_of_baseline(path: Path, lock: RunLock, workspace: Workspace, reporter: Reporter) -> None:
     baseline = baseline_path(path)
     if not baseline.is_file():
@@ -98,7 +112,25 @@ def _warn_of_baseline(path: Path, lock: RunLock, workspace: Workspace, reporter:
         )
 
 
-def _read_existing(path: Path, workspace: Workspace) -> tuple[RunLock | None, bytes]:
+def _write_readable(lock: RunLock) -> bytes:
+    """The bytes of the lock; raises RdlcError if an image holds text that no lock can."""
+    data = write_lock(lock)
+    try:
+        read_lock(data, name="lock")
+    except InputError as error:
+        raise RdlcError(f"cannot be written in a lock: {error.message}", field=error.field) from error
+    return data
+
+
+def _intact(existing: RunLock | None, data: bytes, reporter: Reporter) -> RunLock | None:
+    """The existing lock if its contents are those of its id: nothing is kept of what was edited or merged."""
+    if existing is None or existing.id.encode() in data:
+        return existing
+    reporter.warn("the existing lock was changed by hand or by a merge: all is resolved anew")
+    return None
+
+
+def _read_existing(path: Path, workspace: Workspace, reporter: Reporter) -> tuple[RunLock | None, bytes]:
     """The lock at the output and its bytes; None if there is none, or one that is broken."""
     if not path.exists():
         return None, b""
@@ -110,6 +142,7 @@ def _read_existing(path: Path, workspace: Workspace) -> tuple[RunLock | None, by
     except InputError as error:
         if error.field == "schema":
             raise
+        reporter.warn(f"the existing lock cannot be read, all is resolved anew: {error.message} ({error.file})")
         return None, data
 
 

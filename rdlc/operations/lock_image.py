@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from rdlc.core.flatten import flatten
+from rdlc.core.image.known_issues import KnownIssue, match_issues
 from rdlc.core.image.moves import ImageMoves
 from rdlc.core.image.names import PUBLIC_REGISTRY, is_dlc, parse_ecr_registry, private_name, public_name
 from rdlc.core.image.oci import ResolvedImage
@@ -12,8 +14,8 @@ from rdlc.core.image.section import ImageRequest, ImageSection, lock_image
 from rdlc.core.lockfile import RunLock
 from rdlc.core.provenance import ImageOrigin
 from rdlc.core.secrets import find_secret
-from rdlc.core.text import printable
-from rdlc.errors import OutsideError, RdlcError
+from rdlc.core.text import one_line
+from rdlc.errors import RdlcError
 from rdlc.operations.image import ImageComparison, ImageSource, ImageView, compare_references, inspect_image
 from rdlc.operations.reporting import Reporter
 
@@ -48,7 +50,7 @@ def resolve_image(
     origin = previous.provenance.image if previous is not None else None
     if kept is not None and origin is not None and _is_same(request, kept, origin) and not is_upgrade:
         _say_if_moved(kept, origin, images, reporter)
-        _warn_of_issues(origin.known_issues, images, reporter)
+        _warn_of_issues(_find_issues(kept, origin, images), reporter)
         return LockedImage(section=kept, origin=origin)
     locked = _resolve(request, images, reporter)
     if kept is not None and origin is not None and is_upgrade and kept.digest != locked.section.digest:
@@ -72,7 +74,6 @@ def _resolve(request: ImageRequest, images: Images, reporter: Reporter) -> Locke
     reference, platform = parse_reference(request.reference), parse_platform(request.platform)
     view = inspect_image(reference, platform=platform, source=images)
     image = view.image
-    _refuse_unlockable(image)
     if image.has_tag_moved:
         reporter.warn(f"`{reference}`: the tag names {image.tag_digest or 'nothing'} now; the digest is locked")
     base_digest, base_moves = "", None
@@ -89,8 +90,9 @@ def _resolve(request: ImageRequest, images: Images, reporter: Reporter) -> Locke
         components=_components(view),
         known_issues=tuple(issue.id for issue in view.issues),
     )
-    _warn_of_issues(origin.known_issues, images, reporter)
     section = lock_image(request, image, base_digest=base_digest)
+    _refuse_secrets(section)
+    _warn_of_issues(view.issues, reporter)
     return LockedImage(section=section, origin=origin, base_moves=base_moves)
 
 
@@ -100,7 +102,7 @@ def _say_if_moved(kept: ImageSection, origin: ImageOrigin, images: Images, repor
         return
     try:
         now = images.find_digest(reference)
-    except OutsideError as error:
+    except RdlcError as error:
         reporter.warn(f"whether `{reference}` has moved was not checked: {error.message}")
         return
     if now is None:
@@ -155,14 +157,15 @@ def _twin(reference: ImageReference, images: Images) -> ImageReference | None:
     return public_name(reference) if parse_ecr_registry(reference.registry) else None
 
 
-def _refuse_unlockable(image: ResolvedImage) -> None:
-    """Refuses what may not stand in a lock: secrets, and text that cannot be written in one."""
-    for kind, table in (("environment variable", image.env), ("label", image.labels)):
-        for name, value in table.items():
-            if secret := find_secret(f"{name}={value}"):
-                raise RdlcError(f"the image's {kind} `{printable(name)}` holds what looks like {secret.kind}")
-            if printable(name + value) != name + value:
-                raise RdlcError(f"the image's {kind} `{printable(name)}` holds control characters")
+def _refuse_secrets(section: ImageSection) -> None:
+    for address, value in flatten(section.payload()).items():
+        text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        if secret := find_secret(f"{address}={text}"):
+            place = one_line(address.removeprefix("resolved."))
+            raise RdlcError(
+                f"the image's `{place}` holds what looks like {secret.kind}",
+                hint="build it without, and hand the secret over at run time: `secrets: [{name: NAME, from: env}]`",
+            )
 
 
 def _components(view: ImageView) -> dict[str, str]:
@@ -172,7 +175,12 @@ def _components(view: ImageView) -> dict[str, str]:
     return found
 
 
-def _warn_of_issues(ids: tuple[str, ...], images: Images, reporter: Reporter) -> None:
-    for issue in images.known_issues():
-        if issue.id in ids:
-            reporter.warn(f"known issue `{issue.id}`: {issue.title}; {issue.fix} ({issue.source})")
+def _find_issues(kept: ImageSection, origin: ImageOrigin, images: Images) -> tuple[KnownIssue, ...]:
+    """Those of today's table: it may have grown since the image was locked."""
+    digests = (kept.manifest_digest, kept.digest)
+    return match_issues(images.known_issues(), components=origin.components.items(), digests=digests)
+
+
+def _warn_of_issues(issues: tuple[KnownIssue, ...], reporter: Reporter) -> None:
+    for issue in issues:
+        reporter.warn(f"known issue `{issue.id}`: {issue.title}; {issue.fix} ({issue.source})")

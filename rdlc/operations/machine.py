@@ -101,6 +101,10 @@ class Machine(Workspace, Protocol):
         """The workers' reports in a record, by rank."""
         ...
 
+    def read_end(self, path: Path) -> str:
+        """The last few KiB of a log as text; "" if there is none."""
+        ...
+
     def describe_host(self) -> dict[str, str]:
         """Kernel, CPU model and memory of this machine."""
         ...

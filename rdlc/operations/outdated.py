@@ -9,7 +9,7 @@ from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.image.moves import ImageMoves
 from rdlc.core.image.newer_tags import newer_tags
 from rdlc.core.image.oci_platform import parse_platform
-from rdlc.core.image.reference import ImageReference, parse_reference
+from rdlc.core.image.reference import DEFAULT_TAG, ImageReference, parse_reference
 from rdlc.core.image.section import ImageSection
 from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.provenance import ImageOrigin
@@ -33,7 +33,8 @@ class ImageState:
 
     `state` is `current`, `moved`, `gone` (the tag), `deleted` (the locked digest), `pinned` (a digest
     was asked for) or `not-checked`; `now` is what the tag names, None where it is not known. `moves`
-    is None where nothing was compared, `age_days` None where the image states no date.
+    is None where nothing was compared, `age_days` None where the image states no date. `trouble` says
+    what could not be found out, and why.
     """
 
     state: str
@@ -78,28 +79,47 @@ def look_upstream(path: Path, *, workspace: Workspace, upstream: Upstream, now: 
     try:
         image = _look(section, origin, known, upstream)
     except OutsideError as error:
-        image = replace(known, trouble=error.message)
+        image = _with_trouble(known, error.message)
     return LockState(path=path, lock=read.lock, image=image)
 
 
 def _look(section: ImageSection, origin: ImageOrigin, known: ImageState, upstream: Upstream) -> ImageState:
     reference, pinned = parse_reference(origin.reference), pinned_reference(section, origin)
-    if reference.tag:
-        known = replace(known, newer=newer_tags(reference.tag, upstream.list_tags(reference)))
-    if upstream.find_digest(pinned) is None:
+    is_there = upstream.find_digest(pinned) is not None
+    known = _with_newer(known, reference, upstream)
+    if not is_there:
         return replace(known, state="deleted")
-    if reference.tag is None:
+    if reference.digest and not reference.tag:
         return replace(known, state="pinned")
     # The digest that was asked for decides, but the tag beside it is still worth a look.
-    tag = ImageReference(registry=reference.registry, repository=reference.repository, tag=reference.tag, digest=None)
+    tag = reference.tagged(reference.tag or DEFAULT_TAG)
     now = upstream.find_digest(tag)
     if now is None:
         return replace(known, state="gone")
     if now == section.digest:
         return replace(known, state="current", now=now)
+    known = replace(known, state="moved", now=now)
     platform = parse_platform(section.requested.platform)
-    moves = compare_references(pinned, tag.pinned(now), platform=platform, source=upstream).moves
-    return replace(known, state="moved", now=now, moves=moves)
+    try:
+        return replace(
+            known, moves=compare_references(pinned, tag.pinned(now), platform=platform, source=upstream).moves
+        )
+    except RdlcError as error:
+        return _with_trouble(known, f"what moved was not compared: {error.message}")
+
+
+def _with_newer(known: ImageState, reference: ImageReference, upstream: Upstream) -> ImageState:
+    """Listing tags is a right of its own, which not everyone has who may pull."""
+    if reference.tag is None:
+        return known
+    try:
+        return replace(known, newer=newer_tags(reference.tag, upstream.list_tags(reference)))
+    except RdlcError as error:
+        return _with_trouble(known, f"newer tags were not looked for: {error.message}")
+
+
+def _with_trouble(known: ImageState, trouble: str) -> ImageState:
+    return replace(known, trouble=f"{known.trouble}; {trouble}" if known.trouble else trouble)
 
 
 def _age_days(created: str, now: datetime.datetime) -> int | None:
@@ -109,4 +129,4 @@ def _age_days(created: str, now: datetime.datetime) -> int | None:
         return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
-    return (now - moment).days
+    return max((now - moment).days, 0)

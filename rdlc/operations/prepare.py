@@ -83,6 +83,8 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
     _refuse_target(read.lock.sections.run.requested.target, request)
     path = baseline_path(request.given)
     baseline = _read_baseline(path, read.lock, request, machine)
+    if request.kind == "replay" and baseline is None:
+        _refuse_without_baseline(read.lock, path, request)
     code, drift = _compare(read.lock, project, machine)
     _refuse_drift(drift, request, read.lock, project, machine)
     _refuse_missing(machine)
@@ -129,6 +131,16 @@ def _read_baseline(path: Path, lock: RunLock, request: RunRequest, machine: Mach
     return baseline
 
 
+def _refuse_without_baseline(lock: RunLock, path: Path, request: RunRequest) -> None:
+    claim = lock.sections.run.requested.claim
+    if claim.startswith("outcome-"):
+        raise RdlcError(
+            f"the lock claims `{claim}`, and there is no baseline to compare with",
+            file=str(path),
+            hint=f"`rdlc run {request.given}` makes it",
+        )
+
+
 def _compare(lock: RunLock, project: Path, machine: Machine) -> tuple[CodeSection, tuple[Drift, ...]]:
     sections = lock.sections
     root = project / sections.code.root
@@ -155,7 +167,8 @@ def _refuse_drift(drift: Sequence[Drift], request: RunRequest, lock: RunLock, pr
         mended = mend_environment([item for item in refused if item.section == "environment"])
         mends["environment"] = mended or "run it on a machine like the locked one"
     words = " and ".join(f"`{name}`" for name in sections)
-    raise DriftRefused(f"{request.kind} refused: {words} differ from lock {lock.id}", drift=refused, mends=mends)
+    differ = "differs" if len(sections) == 1 else "differ"
+    raise DriftRefused(f"{request.kind} refused: {words} {differ} from lock {lock.id}", drift=refused, mends=mends)
 
 
 def _mend_code(lock: RunLock, project: Path, drift: Sequence[Drift], machine: Machine) -> str:

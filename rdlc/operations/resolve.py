@@ -1,5 +1,6 @@
 """What a run spec resolves to on this machine, now."""
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +66,7 @@ def resolve(
         files=workspace.list_code(root, spec.recipe.package),
     )
     _check_claim(spec)
+    _check_module(spec, code)
     recipe = _resolve_recipe(spec, root / spec.recipe.package, workspace)
     git = workspace.read_git_state(root / code.package, tuple(code.files), root=root)
     image = _resolve_image(spec, asked, images, reporter)
@@ -85,6 +87,8 @@ def resolve(
 
 def _resolve_image(spec: RunSpec, asked: Asked, images: Images | None, reporter: Reporter) -> LockedImage | None:
     if spec.image is None:
+        if "image" in asked.upgrades:
+            raise InputError("`--upgrade image`: target `local` runs in no image")
         return None
     assert images is not None
     is_upgrade = bool(asked.upgrades & {"image", "all"})
@@ -127,6 +131,16 @@ def _resolve_recipe(spec: RunSpec, folder: Path, workspace: Workspace) -> Recipe
     refuse_secrets(data, str(path))
     config = merge_config(data, name=str(path), overrides=spec.recipe.overrides)
     return RecipeSection(requested=spec.recipe, config=config, world_size=spec.cluster.workers)
+
+
+def _check_module(spec: RunSpec, code: CodeSection) -> None:
+    module = spec.recipe.module.replace(".", "/")
+    if f"{module}.py" in code.files or f"{module}/__main__.py" in code.files:
+        return
+    names = [path.removesuffix(".py").replace("/", ".") for path in code.files if path.endswith(".py")]
+    near = difflib.get_close_matches(spec.recipe.module, names, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else None
+    raise InputError(f"the recipe has no module `{spec.recipe.module}`", field="recipe.module", hint=hint)
 
 
 def _check_claim(spec: RunSpec) -> None:

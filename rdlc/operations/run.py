@@ -21,7 +21,11 @@ from rdlc.operations.reporting import Reporter
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunResult:
-    """The record of a run, and what became of the baseline: `written`, `replaced`, `kept` or `none`."""
+    """The record of a run, and what became of the baseline.
+
+    `written`, `replaced`, `kept`; `not-due` for a run that is not good enough to be one, `no-lock` for
+    a run of a spec; for a replay `compared` or `none`.
+    """
 
     record: RunRecord
     path: Path
@@ -149,7 +153,7 @@ def _close_record(
     collected = collect(prepared, record, path, end, reason, machine)
     finished = replace(collected.record, ended=machine.now(), files=machine.hash_files(path))
     machine.write(path / "record.json", write_record(finished))
-    baseline = "none"
+    baseline = "compared" if collected.comparison else "none"
     if request.kind == "run":
         baseline = _offer_baseline(prepared, finished, collected, machine)
     return RunResult(record=finished, path=path, comparison=collected.comparison, baseline=baseline)
@@ -157,11 +161,11 @@ def _close_record(
 
 def _offer_baseline(prepared: Prepared, record: RunRecord, collected: Collected, machine: Machine) -> str:
     if prepared.baseline_path is None:
-        return "none"
+        return "no-lock"
     if prepared.baseline is not None:
         return "kept"
     if not reaches(record.level, "execution") or record.drift:
-        return "none"
+        return "not-due"
     replaced = prepared.baseline_path.exists()
     machine.write(prepared.baseline_path, write_baseline(baseline_of(prepared.lock, record, collected)))
     return "replaced" if replaced else "written"

@@ -4,9 +4,10 @@ from hypothesis import strategies as st
 
 from rdlc.core.canonical import Json
 from rdlc.core.document import CONTROL, NUMBER_LIMIT
+from rdlc.core.image.section import ImageRequest, ImageSection, LockedLayer
 from rdlc.core.level import CLAIMS
 from rdlc.core.lockfile import RunLock
-from rdlc.core.provenance import GitState, Provenance
+from rdlc.core.provenance import GitState, ImageOrigin, Provenance
 from rdlc.core.sections import (
     ClusterSection,
     CodeSection,
@@ -47,13 +48,56 @@ def text_tables(items: st.SearchStrategy[str] = texts) -> st.SearchStrategy[dict
     return st.dictionaries(texts, items, max_size=3)
 
 
+def tuples(items: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...]]:
+    """A few of these, in any order."""
+    return st.lists(items, max_size=3).map(tuple)
+
+
+maybe_empty = st.just("") | texts
+digests = hashes.map(lambda text: f"sha256:{text}")
+image_requests = st.builds(
+    ImageRequest, reference=texts, platform=texts, base=st.just(""), reason=st.just("")
+) | st.builds(ImageRequest, reference=texts, platform=texts, base=texts, reason=texts)
+images = st.builds(
+    ImageSection,
+    requested=image_requests,
+    repository=texts,
+    index_digest=st.just("") | digests,
+    index_media_type=maybe_empty,
+    manifest_digest=digests,
+    manifest_media_type=texts,
+    config_digest=digests,
+    content_id=digests,
+    layers=st.lists(
+        st.builds(LockedLayer, digest=digests, size=counts, media_type=texts, diff_id=digests), max_size=3
+    ).map(tuple),
+    env=st.dictionaries(maybe_empty, maybe_empty, max_size=3),
+    labels=st.dictionaries(maybe_empty, maybe_empty, max_size=3),
+    entrypoint=tuples(maybe_empty),
+    command=tuples(maybe_empty),
+    user=maybe_empty,
+    working_folder=maybe_empty,
+    base_digest=st.just("") | digests,
+)
+origins = st.builds(
+    ImageOrigin,
+    reference=texts,
+    tag_kind=texts,
+    created=maybe_empty,
+    twin=maybe_empty,
+    evidence=texts,
+    components=text_tables(),
+    known_issues=tuples(texts),
+)
+
+
 @st.composite
-def requests(draw: st.DrawFn) -> RunRequest:
+def requests(draw: st.DrawFn, target: str) -> RunRequest:
     limits = draw(st.sets(st.sampled_from(("max_hours", "no_step_minutes"))))
     secrets = draw(st.sets(st.from_regex(r"[A-Z][A-Z0-9_]{0,6}", fullmatch=True), max_size=2))
     return RunRequest(
         name=draw(st.from_regex(r"[a-z0-9][a-z0-9._-]{0,9}", fullmatch=True)),
-        target="local",
+        target=target,
         claim=draw(st.sampled_from(CLAIMS)),
         limits={name: draw(st.sampled_from(("1", "0.5", "2e3"))) for name in limits},
         secrets=tuple(sorted(secrets)),
@@ -61,8 +105,22 @@ def requests(draw: st.DrawFn) -> RunRequest:
     )
 
 
+environments = st.builds(
+    EnvironmentSection,
+    python=texts,
+    implementation=texts,
+    system=texts,
+    machine=texts,
+    libc=texts,
+    cpu_vendor=texts,
+    instruction_set=tuples(texts),
+    threads_per_worker=st.integers(1, NUMBER_LIMIT),
+    distributions=text_tables(),
+)
+
+
 @st.composite
-def sections(draw: st.DrawFn) -> Sections:
+def sections(draw: st.DrawFn, target: str) -> Sections:
     cluster = ClusterRequest(
         workers=draw(st.integers(1, 1024)),
         cpus_per_worker=draw(st.integers(1, 1024)),
@@ -73,18 +131,9 @@ def sections(draw: st.DrawFn) -> Sections:
         st.dictionaries(texts, st.builds(Setting, value=texts, origin=texts), max_size=2)
     )
     return Sections(
-        run=RunSection(requested=draw(requests())),
-        environment=EnvironmentSection(
-            python=draw(texts),
-            implementation=draw(texts),
-            system=draw(texts),
-            machine=draw(texts),
-            libc=draw(texts),
-            cpu_vendor=draw(texts),
-            instruction_set=tuple(draw(st.lists(texts, max_size=3))),
-            threads_per_worker=draw(st.integers(1, NUMBER_LIMIT)),
-            distributions=draw(text_tables()),
-        ),
+        run=RunSection(requested=draw(requests(target))),
+        environment=draw(environments) if target == "local" else None,
+        image=draw(images) if target == "docker" else None,
         cluster=ClusterSection(requested=cluster, nodes=draw(st.integers(1, 8)), settings=settings),
         code=CodeSection(root=draw(paths), package=draw(words), files=draw(st.dictionaries(texts, hashes, max_size=3))),
         data=DataSection(
@@ -119,8 +168,21 @@ git_states = st.builds(
     patch_omitted=st.just("") | texts,
     untracked=st.lists(texts, max_size=2).map(tuple),
 )
-locks: st.SearchStrategy[RunLock] = st.builds(
-    RunLock,
-    sections=sections(),
-    provenance=st.builds(Provenance, created=texts, tool=texts, git=st.none() | git_states),
-)
+
+
+def locks_of(target: str) -> st.SearchStrategy[RunLock]:
+    """Locks of one target."""
+    return st.builds(
+        RunLock,
+        sections=sections(target),
+        provenance=st.builds(
+            Provenance,
+            created=texts,
+            tool=texts,
+            git=st.none() | git_states,
+            image=origins if target == "docker" else st.none(),
+        ),
+    )
+
+
+locks = locks_of("local") | locks_of("docker")

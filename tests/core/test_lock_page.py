@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from rdlc.core.block import parse_block
+from rdlc.core.block import parse_block, write_block
 from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.lockfile import RunLock, read_lock, write_lock
 from rdlc.core.record import STATUSES, write_record
@@ -19,11 +19,13 @@ from rdlc.errors import InputError
 from tests.core.lock_samples import full_lock
 from tests.core.strategies import locks
 from tests.diff_samples import make_lock, make_record
+from tests.image_samples import image_lock
 
 FOLDER = Path(__file__).resolve().parents[2] / "lock"
 PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
 SCHEMA: dict[str, Any] = json.loads((FOLDER / "run-lock.schema.json").read_text(encoding="utf-8"))
-DATA = write_lock(full_lock())
+# Target local has an environment, target docker an image: together they have every field.
+DATA = {"local": write_lock(full_lock()), "docker": write_lock(image_lock())}
 
 
 def script() -> str:
@@ -50,7 +52,7 @@ def test_the_recomputation_is_ten_lines_of_the_standard_library() -> None:
     assert [line for line in lines[1:] if "import" in line] == []
 
 
-@pytest.mark.parametrize("lock", [make_lock(), full_lock()])
+@pytest.mark.parametrize("lock", [make_lock(), full_lock(), image_lock()])
 def test_the_recomputation_of_the_page_gives_the_id_and_every_digest(tmp_path: Path, lock: RunLock) -> None:
     path = tmp_path / "x.lock.yaml"
     path.write_bytes(write_lock(lock))
@@ -60,7 +62,7 @@ def test_the_recomputation_of_the_page_gives_the_id_and_every_digest(tmp_path: P
 
 def test_the_recomputation_of_the_page_notices_a_change(tmp_path: Path) -> None:
     path = tmp_path / "x.lock.yaml"
-    path.write_bytes(DATA.replace(b'python: "3.11.7"', b'python: "3.11.8"'))
+    path.write_bytes(DATA["local"].replace(b'python: "3.11.7"', b'python: "3.11.8"'))
 
     said = recompute(path)
 
@@ -94,29 +96,45 @@ def objects(schema: dict[str, Any], address: tuple[str, ...] = ()) -> Iterator[t
             yield from objects(below, (*address, key))
 
 
-def value_at(address: tuple[str, ...]) -> dict[str, Any]:
-    value: Any = parse_block(DATA, name="x", limit_bytes=LOCK_LIMIT_BYTES).value
-    for key in address:
-        value = value[key]
+def document(target: str) -> dict[str, Any]:
+    """The lock of the target as any YAML reader sees it."""
+    value = parse_block(DATA[target], name="x", limit_bytes=LOCK_LIMIT_BYTES).value
     assert isinstance(value, dict)
     return value
 
 
+def keys_at(address: tuple[str, ...]) -> set[str]:
+    """The keys that a lock of either target has there."""
+    found: set[str] = set()
+    for target in DATA:
+        value: Any = document(target)
+        for key in address:
+            value = value.get(key, {})
+        found |= set(value)
+    return found
+
+
+def target_of(address: tuple[str, ...]) -> str:
+    """The target whose lock has the key."""
+    return "docker" if "image" in address else "local"
+
+
 def test_the_keys_of_the_schema_are_those_of_a_lock_with_every_field() -> None:
     assert {a: set(part["properties"]) for a, part in objects(SCHEMA) if a != ("data", "requested")} == {
-        a: set(value_at(a)) for a, _ in objects(SCHEMA) if a != ("data", "requested")
+        a: keys_at(a) for a, _ in objects(SCHEMA) if a != ("data", "requested")
     }
-    assert len(list(objects(SCHEMA))) == 20
+    assert len(list(objects(SCHEMA))) == 24
 
 
 def line_of(address: tuple[str, ...]) -> int:
     """The index of the line on which the key stands."""
-    return parse_block(DATA, name="x", limit_bytes=LOCK_LIMIT_BYTES).line(".".join(address)) - 1
+    data = DATA[target_of(address)]
+    return parse_block(data, name="x", limit_bytes=LOCK_LIMIT_BYTES).line(".".join(address)) - 1
 
 
 def without(address: tuple[str, ...]) -> bytes:
     """The lock without one line and what stands deeper below it."""
-    rows = DATA.decode().split("\n")
+    rows = DATA[target_of(address)].decode().split("\n")
     start = line_of(address)
     end = start + 1
     while rows[end].startswith("  " * len(address)):
@@ -128,7 +146,7 @@ def without(address: tuple[str, ...]) -> bytes:
     "address", [a for a, part in objects(SCHEMA) if part["additionalProperties"] is False], ids=".".join
 )
 def test_the_reader_refuses_a_key_that_the_schema_does_not_know(address: tuple[str, ...]) -> None:
-    rows = DATA.decode().split("\n")
+    rows = DATA[target_of(address)].decode().split("\n")
     rows.insert(line_of(address) + 1, "  " * len(address) + "surplus: 1")
     damaged = "\n".join(rows).encode()
 
@@ -152,7 +170,11 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
             optional.add((*address, key))
 
     may_be_absent = {
-        (*a, key) for a, part in objects(SCHEMA) for key in set(part["properties"]) - set(part["required"])
+        (*a, key)
+        for a, part in objects(SCHEMA)
+        for key in set(part["properties"]) - set(part["required"])
+        # Of these two, the target asks for one; that is tested below.
+        if key not in {"environment", "image"} or a not in {(), ("sections",)}
     }
     assert may_be_absent <= optional
     # Written always, and read with a default: verify names the lock as not in its form without them.
@@ -160,19 +182,50 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         "allow", "claim", "cpus_per_worker", "deterministic", "distributions", "environment", "files",
         "gpus_per_worker", "instruction_set", "limits", "max_failures", "overrides", "resolved", "secrets", "seed",
         "config",
+        # Of an image, and of where it came from.
+        "base_digest", "command", "components", "created", "entrypoint", "env", "index_digest", "index_media_type",
+        "known_issues", "labels", "twin", "user", "working_folder",
     }  # fmt: skip
 
 
-def test_a_fresh_lock_is_valid_by_the_schema() -> None:
+@pytest.mark.parametrize("target", ["local", "docker"])
+def test_a_fresh_lock_is_valid_by_the_schema(target: str) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="lacks jsonschema, which comes with Ray")
     validator = jsonschema.Draft202012Validator(SCHEMA)
-    document = parse_block(DATA, name="x", limit_bytes=LOCK_LIMIT_BYTES).value
-    assert isinstance(document, dict)
+    lock = document(target)
 
     validator.check_schema(SCHEMA)
-    assert list(validator.iter_errors(document)) == []
-    assert len(list(validator.iter_errors({**document, "surplus": 1}))) == 1
-    assert len(list(validator.iter_errors({**document, "id": "sha256:1"}))) == 1
+    assert list(validator.iter_errors(lock)) == []
+    assert len(list(validator.iter_errors({**lock, "surplus": 1}))) == 1
+    assert len(list(validator.iter_errors({**lock, "id": "sha256:1"}))) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "own", "other"), [("local", "environment", "image"), ("docker", "image", "environment")]
+)
+def test_the_schema_wants_of_a_target_its_own_section_and_not_the_other(target: str, own: str, other: str) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="lacks jsonschema, which comes with Ray")
+    validator = jsonschema.Draft202012Validator(SCHEMA)
+    lock = document(target)
+    both = {**document("local"), **document("docker")}
+
+    lacks_own = {name: value for name, value in lock.items() if name != own}
+    has_other = {**lock, other: both[other]}
+    lists_other = {**lock, "sections": {**lock["sections"], other: lock["id"]}}
+    assert [validator.is_valid(value) for value in (lacks_own, has_other, lists_other)] == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("target", "own", "other"), [("local", "environment", "image"), ("docker", "image", "environment")]
+)
+def test_the_reader_wants_of_a_target_its_own_section_and_not_the_other(target: str, own: str, other: str) -> None:
+    lock = document(target)
+    both = {**document("local"), **document("docker")}
+
+    for damaged in ({name: value for name, value in lock.items() if name != own}, {**lock, other: both[other]}):
+        with pytest.raises(InputError) as caught:
+            read_lock(write_block(damaged).encode(), name="x")
+        assert caught.value.field == (other if other in damaged else own)
 
 
 def test_the_page_names_every_field_of_the_lock_and_the_record() -> None:

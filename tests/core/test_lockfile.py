@@ -8,9 +8,12 @@ from rdlc.core.lockfile import read_lock, write_lock
 from rdlc.errors import InputError
 from tests.core.lock_samples import full_lock
 
-FIXTURE = Path(__file__).parent / "fixtures" / "run-lock-v1-revision-1.lock.yaml"
+FIXTURES = Path(__file__).parent / "fixtures"
 # Never to be changed: a change of these says that locks of earlier releases have lost their identity.
-FIXTURE_ID = "sha256:5637ffc2da96ddcc69adaeea0a511f93385c1c8f234ab6e45cbea01ee20d9437"
+FIXTURE_IDS = {
+    "run-lock-v1-revision-1": "sha256:5637ffc2da96ddcc69adaeea0a511f93385c1c8f234ab6e45cbea01ee20d9437",
+    "run-lock-v1-revision-1-docker": "sha256:410f983ca857259e439cb3385fa92a8c0b8236e0c40fdd2ebb40267b95408666",
+}
 DATA = write_lock(full_lock())
 
 
@@ -21,12 +24,13 @@ def refusal(data: bytes) -> tuple[str, str | None, str | None, str | None]:
     return error.message, error.file, error.field, error.hint
 
 
-def test_the_lock_of_revision_1_keeps_its_id_and_its_bytes() -> None:
-    data = FIXTURE.read_bytes()
+@pytest.mark.parametrize(("name", "locked_id"), FIXTURE_IDS.items())
+def test_a_lock_of_revision_1_keeps_its_id_and_its_bytes(name: str, locked_id: str) -> None:
+    data = (FIXTURES / f"{name}.lock.yaml").read_bytes()
 
     read = read_lock(data, name="fixture")
 
-    assert (read.lock.id, read.findings) == (FIXTURE_ID, ())
+    assert (read.lock.id, read.findings) == (locked_id, ())
     assert write_lock(read.lock) == data
 
 

@@ -63,6 +63,9 @@ class Voice:
     def step(self, progress: Progress) -> None:
         self.steps.append(progress)
 
+    def tick(self) -> None:
+        pass
+
 
 class ScriptedMachine(LocalMachine):
     """This machine's files below one folder; clock, Python, processes and jobs are made up."""

@@ -29,6 +29,16 @@ def read_bounded(path: Path, *, limit_bytes: int, what: str) -> bytes:
     return data
 
 
+def read_end(path: Path, *, limit_bytes: int = 8192) -> str:
+    """The end of a log as text; "" if there is none that can be read."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - limit_bytes))
+            return file.read(limit_bytes).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
 def write_atomically(path: Path, data: bytes) -> bool:
     """Puts the bytes at `path` in one step; False when they stood there already.
 

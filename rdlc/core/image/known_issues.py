@@ -1,10 +1,9 @@
 """Known issues of components and images: a small table of data, and which of them apply."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rdlc.core.contents.inventory import Component
 from rdlc.core.document import parse_document
 from rdlc.core.fields import Fields
 
@@ -36,10 +35,10 @@ def read_known_issues(data: bytes, *, name: str) -> tuple[KnownIssue, ...]:
 
 
 def match_issues(
-    issues: Iterable[KnownIssue], *, components: Sequence[Component], digests: Iterable[str]
+    issues: Iterable[KnownIssue], *, components: Iterable[tuple[str, str]], digests: Iterable[str]
 ) -> tuple[KnownIssue, ...]:
-    """The issues that apply to an image with these components and digests."""
-    versions = {(item.name, _leading(item.version)) for item in components}
+    """The issues that apply to an image with these components, as name and version, and digests."""
+    versions = {(name, _leading(version)) for name, version in components}
     own = set(digests)
     return tuple(issue for issue in issues if own & set(issue.digests) or versions & _hit_versions(issue))
 

@@ -20,17 +20,19 @@ RebuildKind = Literal[
 KIND_WORDS: Mapping[RebuildKind, str] = {
     "same": "the same digest",
     "index-only": "another index around the same image",
-    "metadata-only": "the same layers and runtime config, other dates or labels",
-    "same-components": "other layers, in which every component and package has the same version",
+    "metadata-only": "the same layers and runtime config, built at another date",
+    "same-components": "other layers or labels, and every component and package has the same version",
     "os-packages": "only packages of the operating system moved",
-    "components-changed": "components or Python packages moved",
-    "not-known": "other layers, and what is in them was not read",
+    "components-changed": "components, Python packages or their settings moved",
+    "not-known": "other layers or settings, and the layers were not read",
 }
 
 GROUPS = ("transport stack", "CUDA", "framework", "Python packages", "OS packages", "files and environment")
 _GROUP_OF = {
     **dict.fromkeys(("nccl", "efa-installer", "libfabric", "aws-ofi-nccl", "gdrcopy", "openmpi"), GROUPS[0]),
     **dict.fromkeys(("cuda", "cuda-runtime", "cuda-compat", "cudnn"), GROUPS[1]),
+    # Its version moves with every update of the packages: by itself that says nothing of the stack.
+    "os": GROUPS[4],
 }
 _RISKS = {
     "nccl": "other algorithms and defaults: speed, and the bits of sums, can change",

@@ -7,6 +7,7 @@ from rdlc.core.canonical import Json
 from rdlc.core.fields import Fields
 from rdlc.core.image.names import neutral_text
 from rdlc.core.image.oci import ResolvedImage
+from rdlc.core.image.oci_platform import LINUX_AMD64, parse_platform
 from rdlc.core.image.reference import parse_reference
 from rdlc.errors import InputError
 
@@ -136,7 +137,7 @@ def read_image_request(fields: Fields) -> ImageRequest:
     has_base = fields.has("base")
     request = ImageRequest(
         reference=_read_reference(fields, "reference"),
-        platform=fields.text("platform", default="linux/amd64"),
+        platform=_read_platform(fields),
         base=_read_reference(fields, "base") if has_base else "",
         reason=fields.text("reason") if has_base else "",
     )
@@ -156,12 +157,19 @@ def _read_locked_request(fields: Fields) -> ImageRequest:
 
 
 def _read_reference(fields: Fields, key: str) -> str:
+    text = fields.text(key)
     try:
-        return str(parse_reference(fields.text(key)))
+        return str(parse_reference(text))
     except InputError as error:
-        if error.field:
-            raise
         raise fields.error(key, error.message, error.hint) from error
+
+
+def _read_platform(fields: Fields) -> str:
+    text = fields.text("platform", default=str(LINUX_AMD64))
+    try:
+        return str(parse_platform(text))
+    except InputError as error:
+        raise fields.error("platform", error.message) from error
 
 
 def read_image_section(section: Fields) -> ImageSection:
@@ -180,8 +188,8 @@ def read_image_section(section: Fields) -> ImageSection:
         layers=_read_layers(resolved.below("layers")),
         env=resolved.remarks("env"),
         labels=resolved.remarks("labels"),
-        entrypoint=resolved.texts("entrypoint"),
-        command=resolved.texts("command"),
+        entrypoint=resolved.texts("entrypoint", allow_empty=True),
+        command=resolved.texts("command", allow_empty=True),
         user=resolved.remark("user"),
         working_folder=resolved.remark("working_folder"),
     )

@@ -1,6 +1,5 @@
 """Registries that the tests of this folder share: one storage behind four real registries."""
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 from rdlc.adapters.registry.client import Registry
 from rdlc.adapters.registry.pace import Pace
 from tests.registry.authority import Authority, make_authority
+from tests.registry.logged_out import log_out
 from tests.registry.registries import plain_registry
 from tests.registry.secured import Secured, redirecting_registry, token_registry
 
@@ -19,13 +19,7 @@ PRIVATE = "private/ray"
 @pytest.fixture(autouse=True)
 def nobody_logged_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No credentials, proxies or AWS account of whoever runs the tests."""
-    for name in list(os.environ):
-        if name.upper().startswith("AWS_") or name.upper().endswith("_PROXY"):
-            monkeypatch.delenv(name)
-    for name in ("DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    log_out(monkeypatch, tmp_path)
 
 
 @pytest.fixture(scope="session")
