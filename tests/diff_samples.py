@@ -7,12 +7,12 @@ from pathlib import Path
 
 from rdlc.core.baseline import Baseline
 from rdlc.core.canonical import Json
+from rdlc.core.derivation import derive_cluster, derive_data
 from rdlc.core.lockfile import RunLock, write_lock
 from rdlc.core.outcome import Outcome, Step
 from rdlc.core.provenance import Provenance
 from rdlc.core.record import RunRecord, write_record
 from rdlc.core.sections import (
-    ClusterSection,
     CodeSection,
     DataSection,
     EnvironmentSection,
@@ -125,9 +125,11 @@ def make_lock(
     files: Mapping[str, str] | None = None,
     created: str = "2026-11-30T12:00:00Z",
 ) -> RunLock:
+    shipped = {"fsdp_qwen/__init__.py": "b" * 64, **(files or {"fsdp_qwen/loop.py": "a" * 64})}
+    data: dict[str, Json] = {"kind": "markov", "seed": 0}
     cluster = ClusterRequest(workers=2, cpus_per_worker=1, gpus_per_worker=0)
     recipe = RecipeRequest(
-        module="fsdp_qwen.train",
+        module="fsdp_qwen.loop",
         config="configs/tiny.yaml",
         overrides=overrides or {},
         seed=0,
@@ -149,9 +151,9 @@ def make_lock(
             threads_per_worker=1,
             distributions={"torch": "2.13.0"},
         ),
-        cluster=ClusterSection(requested=cluster, nodes=1, settings={}),
-        code=CodeSection(root="recipes", package="fsdp_qwen", files=files or {"fsdp_qwen/loop.py": "a" * 64}),
-        data=DataSection(requested={"kind": "markov", "seed": 0}, resolved={"source": "generated"}),
+        cluster=derive_cluster(cluster, deterministic=True),
+        code=CodeSection(root="recipes", package="fsdp_qwen", files=shipped),
+        data=DataSection(requested=data, resolved=derive_data(data)),
         recipe=RecipeSection(requested=recipe, config=config or {"learning_rate": "3e-3", "steps": 3}, world_size=2),
     )
     return RunLock(sections=sections, provenance=Provenance(created=created, tool="rdlc 0.1.0", git=None))

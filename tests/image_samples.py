@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rdlc.core.contents.inventory import Component, Distribution, Evidence, Inventory, OsPackage
+from rdlc.core.determinism import worker_settings
 from rdlc.core.image.oci import Located, ResolvedImage, describe_image
 from rdlc.core.image.oci_config import parse_config
 from rdlc.core.image.oci_manifest import Manifest, parse_manifest
@@ -109,5 +110,13 @@ def image_lock() -> RunLock:
         known_issues=("aws-ofi-nccl-1.18.0-broadcast",),
     )
     run = replace(lock.sections.run.requested, target="docker")
-    sections = replace(lock.sections, run=replace(lock.sections.run, requested=run), environment=None, image=section)
+    held = lock.sections
+    sections = replace(
+        held,
+        run=replace(held.run, requested=run),
+        environment=None,
+        image=section,
+        cluster=replace(held.cluster, settings=worker_settings(held.cluster.requested, is_exact=True)),
+        code=replace(held.code, files={**held.code.files, "fsdp_qwen/train.py": "d" * 64}),
+    )
     return RunLock(sections=sections, provenance=replace(lock.provenance, image=origin))

@@ -1,18 +1,33 @@
-"""The Python that target `local` runs in: version, distributions, CPU."""
+"""The Python that target `local` runs in: version, distributions, CPU.
+
+A recipe is run by this interpreter, but with a search path of its own: nothing of the current folder,
+`PYTHONPATH` or the user's own packages is on it. So what is installed is asked of such a process.
+"""
 
 import email.parser
 import importlib.metadata
-import importlib.util
 import json
+import os
 import platform
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from rdlc.core.sections import EnvironmentSection
+from rdlc.errors import InputError, RdlcError
 
 # The extensions by which torch, MKL and oneDNN choose kernels; the rest of the flags does not move bits.
 _VECTOR = re.compile(r"(sse4_1|sse4_2|avx|avx2|fma|f16c|avx512\w+|avx_\w+|amx_\w+|asimd\w*|sve\w*|i8mm|bf16)")
 _OURSELVES = "rdlc"
+_TIMEOUT_S = 60.0
+_SEARCH_PATH = "import json, sys; print(json.dumps(sys.path))"
+_MISSING = """
+import json, sys
+from importlib.util import find_spec
+print(json.dumps([name for name in sys.argv[1:] if find_spec(name) is None]))
+"""
 
 
 def read_environment(*, threads_per_worker: int) -> EnvironmentSection:
@@ -34,20 +49,13 @@ def read_environment(*, threads_per_worker: int) -> EnvironmentSection:
 
 def editable_distributions() -> tuple[str, ...]:
     """The distributions that are installed as links to a folder: a version does not pin their files."""
-    names = []
-    for distribution in importlib.metadata.distributions():
-        origin = distribution.read_text("direct_url.json")
-        if not origin:
-            continue
-        name, _ = _name_and_version(distribution)
-        if name != _OURSELVES and json.loads(origin).get("dir_info", {}).get("editable"):
-            names.append(name)
-    return tuple(sorted(names))
+    names = {_name_and_version(distribution)[0] for distribution in _installed() if _is_editable(distribution)}
+    return tuple(sorted(names - {_OURSELVES}))
 
 
 def missing_modules(*names: str) -> tuple[str, ...]:
-    """Which of the top-level modules this interpreter does not find; imports nothing."""
-    return tuple(name for name in names if importlib.util.find_spec(name) is None)
+    """Which of the top-level modules a recipe would not find; imports none of them."""
+    return _ask(_MISSING, *names)
 
 
 def describe_host() -> dict[str, str]:
@@ -57,7 +65,7 @@ def describe_host() -> dict[str, str]:
 
 def _read_distributions() -> dict[str, str]:
     found: dict[str, str] = {}
-    for distribution in importlib.metadata.distributions():
+    for distribution in _installed():
         name, version = _name_and_version(distribution)
         # The first one on the path is the one that is imported.
         if name and name != _OURSELVES and version:
@@ -65,13 +73,55 @@ def _read_distributions() -> dict[str, str]:
     return found
 
 
+def _installed() -> Iterator[importlib.metadata.Distribution]:
+    return iter(importlib.metadata.distributions(path=list(_ask(_SEARCH_PATH))))
+
+
+def _ask(script: str, *arguments: str) -> tuple[str, ...]:
+    """What a script prints as a JSON list when it is run as a recipe is: same interpreter, clean search path."""
+    command = (sys.executable, "-P", "-s", "-c", script, *arguments)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    try:
+        done = subprocess.run(command, env=environment, cwd="/", capture_output=True, timeout=_TIMEOUT_S, check=True)
+        # What a `.pth` file prints comes before.
+        answer = json.loads(done.stdout.splitlines()[-1])
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
+        raise RdlcError("cannot ask this Python what is installed in it", file=sys.executable) from error
+    return tuple(answer)
+
+
+def _is_editable(distribution: importlib.metadata.Distribution) -> bool:
+    """Whether the installer says so; what it left is no valid `direct_url.json` says nothing."""
+    try:
+        origin = json.loads(_read(distribution, "direct_url.json") or "{}")
+    except ValueError:
+        return False
+    folder = origin.get("dir_info") if isinstance(origin, dict) else None
+    return isinstance(folder, dict) and folder.get("editable") is True
+
+
+def _read(distribution: importlib.metadata.Distribution, name: str) -> str | None:
+    try:
+        return distribution.read_text(name)
+    except (OSError, UnicodeDecodeError) as error:
+        where = str(distribution.locate_file(""))
+        raise InputError(f"a distribution here has a file `{name}` that cannot be read", file=where) from error
+
+
 def _name_and_version(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
-    """The normalised name and the version; empty where the metadata does not tell."""
+    """The normalised name and the version; empty where the metadata does not tell.
+
+    Raises InputError for one that no lock can hold.
+    """
     # `distribution.metadata` parses the long description too, again at each use: seconds over a whole environment.
-    text = distribution.read_text("METADATA") or distribution.read_text("PKG-INFO") or distribution.read_text("") or ""
+    text = _read(distribution, "METADATA") or _read(distribution, "PKG-INFO") or _read(distribution, "") or ""
     headers = email.parser.HeaderParser().parsestr(text.partition("\n\n")[0])
-    name = headers.get("Name", "")
-    return re.sub(r"[-_.]+", "-", name).lower(), headers.get("Version", "")
+    name, version = str(headers.get("Name", "")), str(headers.get("Version", ""))
+    for word, value in (("name", name), ("version", version)):
+        if not value.isprintable():
+            where = str(distribution.locate_file(""))
+            raise InputError(f"distribution {name!r} has a {word} that no lock can hold: {value!r}", file=where)
+    return re.sub(r"[-_.]+", "-", name).lower(), version
 
 
 def _read_cpu() -> tuple[str, tuple[str, ...]]:

@@ -8,6 +8,7 @@ from typing import NoReturn
 import click
 
 from rdlc import __version__
+from rdlc.cli.streams import guard_streams
 from rdlc.errors import InputError, Interrupted, RdlcError
 
 # The first line of each command's help, kept here so that `rdlc --help` imports none of them; a test
@@ -53,7 +54,7 @@ class Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As click does, with the nearest command named when there is none of that name."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        if args and args[0] not in COMMANDS and not (args[0].startswith("-") or ctx.resilient_parsing):
             import difflib
 
             near = difflib.get_close_matches(args[0], COMMANDS, n=1)
@@ -80,6 +81,7 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    guard_streams()
     sys.exit(run_command_line(given))
 
 
@@ -96,18 +98,11 @@ def run_command_line(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         code = group.main(args=arguments, prog_name="rdlc", standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.ctx.get_help(), err=True)
         return 2
-    except click.ClickException as error:
-        # click's own usage errors name the option; the help command is the way on.
-        context = getattr(error, "ctx", None)
-        path = context.command_path if context else "rdlc"
-        message = error.format_message().rstrip(".")
-        return _fail(InputError(_lowered(message), hint=f"`{path} --help`"), arguments)
-    except RdlcError as error:
-        return _fail(error, arguments)
     except (KeyboardInterrupt, click.Abort):
         return _fail(Interrupted("interrupted"), arguments)
     except SystemExit as error:
@@ -115,8 +110,24 @@ def _run(arguments: list[str]) -> int:
         raise BrokenPipeError from error
     except BrokenPipeError:
         raise
-    except Exception as error:  # noqa: BLE001 - the one place that turns the unexpected into a message
-        return _crash(error, arguments)
+    except Exception as error:  # noqa: BLE001 - the one place that turns whatever it is into a message
+        told = _as_told(error)
+        return _fail(told, arguments) if told else _crash(error, arguments)
+
+
+def _as_told(error: Exception) -> RdlcError | None:
+    """The error as people are told it; None for a defect of rdlc."""
+    if isinstance(error, RdlcError):
+        return error
+    if isinstance(error, click.ClickException):
+        # click's own usage errors name the option; the help command is the way on.
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "rdlc"
+        return InputError(_lowered(error.format_message().rstrip(".")), hint=f"`{path} --help`")
+    if isinstance(error, OSError) and error.filename is not None:
+        # About a file or folder that someone named.
+        return InputError(f"cannot be used: {error.strerror}", file=str(error.filename))
+    return None
 
 
 def _fail(error: RdlcError, arguments: list[str]) -> int:

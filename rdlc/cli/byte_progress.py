@@ -1,6 +1,7 @@
 """Progress in bytes: a bar on a terminal, a line now and then without one."""
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -14,10 +15,11 @@ _PLAIN_EVERY_S = 5.0
 class ByteProgress:
     """Shows how much was read; `update` may be called from any thread."""
 
-    def __init__(self, session: Session, title: str) -> None:
+    def __init__(self, session: Session, title: str, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._session = session
         self._title = printable(title)
-        self._shown_at = time.monotonic()
+        self._clock = clock
+        self._shown_at_s = clock()
         self._bar: Progress | None = None
         if session.err.is_terminal and not session.is_quiet:
             columns = (
@@ -47,6 +49,6 @@ class ByteProgress:
         """So many bytes are read, of so many as far as is known."""
         if self._bar:
             self._bar.update(self._bar.task_ids[0], completed=done_bytes, total=total_bytes)
-        elif time.monotonic() - self._shown_at >= _PLAIN_EVERY_S:
-            self._shown_at = time.monotonic()
+        elif (now_s := self._clock()) - self._shown_at_s >= _PLAIN_EVERY_S:
+            self._shown_at_s = now_s
             self._session.note(f"{self._title}: {done_bytes / 1e6:.0f} of {total_bytes / 1e6:.0f} MB")

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,8 +15,9 @@ from rich.console import Console
 
 from rdlc.cli import COMMANDS
 from rdlc.cli.console import make_console, write_line
+from rdlc.cli.streams import is_stdout_lost
 from rdlc.core.canonical import Json
-from rdlc.errors import Interrupted, RdlcError
+from rdlc.errors import InputError, Interrupted, RdlcError
 
 ENVELOPE = 1
 # The words that `status` can have for every verb, beside the verb's own.
@@ -75,6 +77,7 @@ def verb(name: str, *, statuses: Mapping[str, str]) -> Callable[[Callback], Comm
         def call(*, as_json: bool, quiet: bool, verbose: bool, **options: Any) -> int:
             logging.basicConfig(level=logging.DEBUG if verbose else logging.ERROR, stream=sys.stderr)
             session = Session(as_json=as_json, quiet=quiet)
+            _refuse_deleted_folder()
             answer = function(session, **options)
             assert answer.status in statuses, answer.status
             return _give(session, name, answer)
@@ -98,15 +101,18 @@ _COMMON_OPTIONS = (
 
 def show_error(error: RdlcError, arguments: list[str]) -> int:
     """Shows an error the one way there is, and gives its exit code."""
-    if _wants_json(arguments):
+    if _wants_json(arguments) and not is_stdout_lost():
         problem = {
             "message": error.message,
             "hint": error.hint,
             "file": error.file,
             "field": error.field,
         }
-        _write_json(_verb_of(arguments), error.status, error.exit_code, problem, {})
-        return error.exit_code
+        try:
+            _write_json(_verb_of(arguments), error.status, error.exit_code, problem, {})
+            return error.exit_code
+        except InputError:
+            assert is_stdout_lost()  # then a person should know on stderr
     console = make_console(stderr=True)
     place = ": ".join(part for part in (error.file, error.field) if part)
     # What the user stopped is no error.
@@ -126,6 +132,13 @@ def show_crash(error: Exception, arguments: list[str]) -> int:
     crash = RdlcError(f"this is a defect of rdlc: {kind}: {error}", hint="the same command with `-v`")
     crash.exit_code, crash.status = 2, "internal-error"
     return show_error(crash, arguments)
+
+
+def _refuse_deleted_folder() -> None:
+    try:
+        Path.cwd()
+    except FileNotFoundError as error:
+        raise InputError("the current folder does not exist any more", hint="`cd` to one that does") from error
 
 
 def _give(session: Session, name: str, answer: Answer) -> int:

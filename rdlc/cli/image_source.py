@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import get_args
 
+import click
+
 from rdlc.adapters.image_contents.cache import LayerCache, default_cache_folder
 from rdlc.adapters.image_contents.reader import ImageContents, ReadOptions, Route, read_contents
 from rdlc.adapters.image_contents.repository_source import RepositorySource
@@ -41,8 +43,10 @@ class RegistryImages:
 
     @cached_property
     def registry(self) -> Registry:
-        """The registry client, made when it is first needed."""
-        return Registry(warn=self._session.warn, plain_http=self._plain_http)
+        """The registry client, made when it is first needed; the end of the command closes it."""
+        registry = Registry(warn=self._session.warn, plain_http=self._plain_http)
+        click.get_current_context().call_on_close(registry.close)
+        return registry
 
     def resolve(self, reference: ImageReference, *, platform: Platform) -> ResolvedImage:
         """The image that the reference names now."""

@@ -51,7 +51,7 @@ def _describe_packages(console: Console, inventory: Inventory, *, show_all: bool
         for package in inventory.distributions:
             write_line(console, f"  {package.name:<32}  {package.version:<20}  {package.path}")
         for os_package in inventory.os_packages:
-            name = f"{os_package.name}.{os_package.architecture}"
+            name = f"{os_package.name}.{os_package.architecture}".removesuffix(".")
             write_line(console, f"  {name:<32}  {os_package.version:<20}  {os_package.kind}")
 
 

@@ -134,9 +134,10 @@ def _refused(session: Session, refusal: DriftRefused) -> Answer:
             write_line(session.err, f"    here    {item.found}")
         if len(refusal.drift) > _SHOWN_DRIFTS:
             write_line(session.err, f"  and {len(refusal.drift) - _SHOWN_DRIFTS} more; all with --json")
-        for section, command in refusal.mends.items():
+        for section in dict.fromkeys(item.section for item in refusal.drift):
             write_line(session.err, f"hint: {section}: {_KEEP[section]}")
-            write_line(session.err, f"hint: {section}: to go back to what was locked: `{command}`")
+            if command := refusal.mends.get(section):
+                write_line(session.err, f"hint: {section}: to go back to what was locked: `{command}`")
 
     return Answer(
         status="drifted",
@@ -179,8 +180,12 @@ def _read_allowed(allow: Sequence[str]) -> Mapping[str, str]:
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """SIGTERM and SIGHUP end a run as Ctrl-C does: its processes are ended and the record closed."""
-    kept = {number: signal.signal(number, _interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+    """Ctrl-C, SIGTERM and SIGHUP end a run once, cleanly; a signal that is ignored (nohup) stays so."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    kept = {number: signal.getsignal(number) for number in numbers}
+    for number, handler in kept.items():
+        if handler is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     try:
         yield
     finally:
@@ -189,4 +194,7 @@ def _terminable() -> Iterator[None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    # The processes are ended and the record is closed now; a second signal must not cut that short.
+    for other in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(other, signal.SIG_IGN)
     raise KeyboardInterrupt

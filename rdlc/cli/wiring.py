@@ -54,7 +54,11 @@ class LocalWorkspace:
         """The time in UTC; `SOURCE_DATE_EPOCH` if that is set."""
         epoch = os.environ.get("SOURCE_DATE_EPOCH")
         moment = datetime.datetime.now(tz=datetime.UTC) if not epoch else _moment(epoch)
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return _text(moment)
+
+
+def _text(moment: datetime.datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _moment(epoch: str) -> datetime.datetime:
@@ -138,9 +142,9 @@ class LocalMachine(LocalWorkspace):
         """Takes away the hold that a killed run left on its record."""
         records.release_record(path)
 
-    def find_archive(self, runs: Path, lock_id: str, name: str) -> Path | None:
-        """The newest `shipped.tar` of a run of that lock."""
-        return records.find_archive(runs, lock_id, name)
+    def find_archive(self, runs: Path, name: str, paths: Mapping[str, str]) -> Path | None:
+        """The newest `shipped.tar` of a run of that name that holds exactly these files."""
+        return records.find_archive(runs, name, paths)
 
     def hash_files(self, path: Path) -> dict[str, str]:
         """The files of a record, to sha256 in hex."""
@@ -157,6 +161,14 @@ class LocalMachine(LocalWorkspace):
     def describe_host(self) -> dict[str, str]:
         """Kernel and CPU model of this machine."""
         return python_environment.describe_host()
+
+    def clock(self) -> str:
+        """The time as `2026-11-30T12:00:00Z`, whatever `SOURCE_DATE_EPOCH` says."""
+        return _text(datetime.datetime.now(tz=datetime.UTC))
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """Puts a new file there in one step; False, and nothing changed, if there is one."""
+        return files.create_atomically(path, data)
 
     def monotonic(self) -> float:
         """Seconds of a clock that never goes back."""

@@ -9,6 +9,7 @@ from rdlc.core.lockfile import RunLock
 from rdlc.core.record import Check, Rank
 
 REPORT_LIMIT_BYTES = 1 << 20
+NONE_REPORTED = "none reported"
 _PACKAGES = ("torch", "transformers", "ray")
 
 
@@ -63,7 +64,7 @@ def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[C
         Check(
             name="ranks",
             locked=f"0 to {world - 1}",
-            found=", ".join(map(str, ranks)) or "none reported",
+            found=", ".join(map(str, ranks)) or NONE_REPORTED,
             is_met=ranks == list(range(world)),
         ),
         _check("code", sections.code.digest, [worker.code_digest for worker in workers]),
@@ -89,6 +90,12 @@ def is_conforming(checks: Sequence[Check], *, accepted: Mapping[str, str]) -> bo
     of_section = {"code": "code", "python": "environment", "cpu threads": "environment"}
     of_section |= dict.fromkeys(_PACKAGES, "environment")
     return all(check.is_met or of_section.get(check.name) in accepted for check in checks)
+
+
+def common_network(workers: Sequence[WorkerReport]) -> str:
+    """What all ranks talked over; "" where they differ or none reported."""
+    networks = {worker.network for worker in workers}
+    return networks.pop() if len(networks) == 1 else ""
 
 
 def describe_workers(workers: Sequence[WorkerReport]) -> dict[str, str]:

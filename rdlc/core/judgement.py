@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rdlc.core.comparison import Comparison
-from rdlc.core.conformance import is_conforming
+from rdlc.core.conformance import NONE_REPORTED, is_conforming
 from rdlc.core.record import Check
+
+NO_WORKER = "no worker reported"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -49,8 +51,8 @@ def _climb(observation: Observation, evidence: list[str]) -> str:
     checks = observation.checks
     if not checks or not is_conforming(checks, accepted=observation.accepted):
         failed = [check.name for check in checks if not check.is_met]
-        if not checks or all(check.is_met is None or check.name == "ranks" for check in checks):
-            failed = ["no worker reported"]
+        if not checks or any(check.name == "ranks" and check.found == NONE_REPORTED for check in checks):
+            failed = [NO_WORKER]
         evidence.append(f"what ran is not shown to be what was locked: {', '.join(failed)}")
         return "recorded"
     evidence.append(f"what ran is what was locked: {_count(len(checks), 'check')} met on every rank")
@@ -89,10 +91,15 @@ def _compare_outcome(comparison: Comparison | None, evidence: list[str]) -> str:
     return "outcome-bitwise"
 
 
+def describe_same_bits(steps: int) -> str:
+    """The sentence that only an outcome without any difference gets."""
+    return f"the same bits in {_count(steps, 'step')} and the final parameters"
+
+
 def describe_comparison(comparison: Comparison) -> str:
     """In one sentence how two outcomes compare, with the first divergent step and parameter."""
     if comparison.equal:
-        return f"the same bits in {_count(comparison.steps_compared, 'step')} and the final parameters"
+        return describe_same_bits(comparison.steps_compared)
     divergence = comparison.divergence
     if divergence is None:
         rest = comparison.ending or "; ".join(comparison.not_compared) or "not compared"

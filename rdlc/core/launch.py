@@ -5,15 +5,9 @@ from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
 from rdlc.core.lockfile import RunLock
+from rdlc.core.variables import MATTERS, PASSED
 
 RECIPE_FORMAT = 1
-# What a run takes over from the shell: where programs and libraries are, who runs it, which GPUs.
-_PASSED = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "VIRTUAL_ENV")
-# Could move results or the transport if they were passed on; the lock's own values rule.
-_MATTERS = (
-    "ATEN_", "CUBLAS_", "CUDA_", "FI_", "GLOO_", "GOMP_", "KMP_", "LD_", "MKL_", "NCCL_", "NVTE_", "OMP_",
-    "ONEDNN_", "PYTHONHASHSEED", "PYTHONOPTIMIZE", "PYTHONPATH", "PYTORCH_", "RAY_", "TORCH",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,10 +51,11 @@ def driver_environment(
     Everything else of the shell stays out, so that it cannot move a result; what could have is named.
     """
     locked = locked_environment(lock)
-    passed = {name: shell[name] for name in _PASSED if name in shell}
+    passed = {name: shell[name] for name in PASSED if name in shell}
     ours = {"PYTHONPATH": code, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
-    values = {"LANG": "C.UTF-8", **passed, **ours, **secrets, **locked}
-    ignored = sorted(name for name, value in shell.items() if name.startswith(_MATTERS) and values.get(name) != value)
+    # Ours come last: nothing may say which code runs, and no secret may take the place of a locked value.
+    values = {"LANG": "C.UTF-8", **passed, **secrets, **locked, **ours}
+    ignored = sorted(name for name, value in shell.items() if name.startswith(MATTERS) and values.get(name) != value)
     return DriverEnvironment(values=values, ignored=tuple(ignored))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rdlc.core.block import parse_block, write_block
 from rdlc.core.canonical import Json, digest
+from rdlc.core.derivation import find_contradictions
 from rdlc.core.document import LOCK_LIMIT_BYTES, Document
 from rdlc.core.fields import Fields
 from rdlc.core.provenance import Provenance, read_provenance
@@ -102,6 +103,10 @@ def _read_lock(data: bytes, name: str) -> ReadLock:
     # Once for both checks: digests are most of the time that it takes to read a lock.
     digests = _digests(payloads)
     findings = _compare(document, digests, stated_id=stated_id, stated=stated)
+    findings += [
+        Finding(section=item.section, file=document.place(item.address), message=item.message)
+        for item in find_contradictions(lock.sections)
+    ]
     wanted = _write(lock, payloads, digests=digests)
     return ReadLock(lock=lock, findings=(*findings, *_check_canonical(data, wanted, name=name, head=4 + len(digests))))
 

@@ -1,6 +1,7 @@
 """The run record: what was observed of one run, as one JSON file with its own digest."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -8,11 +9,14 @@ from rdlc.core.canonical import Json, canonical_bytes, digest
 from rdlc.core.document import Document
 from rdlc.core.fields import Fields
 from rdlc.core.level import CLAIMS, LEVELS
+from rdlc.core.spec import NAME
+from rdlc.core.text import one_line
 from rdlc.errors import InputError
 
 FORMAT = 1
 LIMIT_BYTES = 16 << 20
 KINDS = ("run", "replay")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 STATUSES = ("running", "finished", "failed", "stopped", "interrupted")
 
 
@@ -155,9 +159,9 @@ def _payload(record: RunRecord) -> dict[str, Json]:
 
 def _read(fields: Fields) -> RunRecord:
     return RunRecord(
-        id=fields.text("id"),
+        id=_read_word(fields, "id", _ID),
         kind=fields.text("kind", choices=KINDS),
-        name=fields.text("name"),
+        name=_read_word(fields, "name", NAME),
         lock_id=fields.digest("lock_id"),
         tool=fields.text("tool"),
         status=fields.text("status", choices=STATUSES),
@@ -181,6 +185,14 @@ def _read(fields: Fields) -> RunRecord:
         ranks=tuple(_read_rank(item) for item in _mappings(fields, "ranks")),
         files=fields.table("files"),
     )
+
+
+def _read_word(fields: Fields, key: str, form: re.Pattern[str]) -> str:
+    # Both are names of folders, and stand in the columns of `rdlc runs`.
+    text = fields.text(key)
+    if not form.fullmatch(text):
+        raise fields.error(key, f"must be letters, digits, `.`, `_`, `-`, not `{one_line(text)}`")
+    return text
 
 
 def _read_drift(fields: Fields) -> Drift:

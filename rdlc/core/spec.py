@@ -9,12 +9,13 @@ from rdlc.core.document import Document, parse_document
 from rdlc.core.fields import Fields
 from rdlc.core.image.section import ImageRequest, read_image_request
 from rdlc.core.level import CLAIMS
+from rdlc.core.variables import is_reserved
 from rdlc.errors import InputError
 
 SCHEMA = "rdlc/run-spec/v1"
 TARGETS = ("local", "docker")
 RECIPE_KEYS = ("module", "config", "overrides", "seed", "deterministic", "max_failures")
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 
@@ -163,7 +164,7 @@ def read_relative_path(fields: Fields, key: str) -> str:
 def read_run_request(fields: Fields) -> RunRequest:
     """The `run` part of a lock's request, or those keys at the top of a spec."""
     name = fields.text("name")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         raise fields.error("name", f"must be small letters, digits, `.`, `_`, `-`, at most 63, not `{name}`")
     target = fields.text("target", choices=TARGETS)
     limits = fields.below("limits", default={})
@@ -185,6 +186,8 @@ def _read_secrets(fields: Fields) -> tuple[str, ...]:
         name = secret.text("name")
         if not _VARIABLE.fullmatch(name):
             raise secret.error("name", "must be the name of an environment variable, as `HF_TOKEN`")
+        if is_reserved(name):
+            raise secret.error("name", f"`{name}` steers what runs, and a secret is not in the lock")
         secret.text("from", default="env", choices=("env",))
         secret.finish()
         names.append(name)

@@ -47,10 +47,10 @@ def lock_spec(
 ) -> LockResult:
     """Resolves a run spec and writes its lock, or only compares with `is_check`.
 
-    Sections whose request is unchanged keep what they resolved to; code, recipe and environment are
-    always read again. The provenance is kept while the id is the same, so that locking again, also
-    after the lock was committed or history squashed, changes no byte. `images` may be left out for
-    a spec of target local.
+    Of an intact lock the image of an unchanged request is kept; all else is read or derived again. The
+    provenance is kept while the id is the same, so that locking again, also after the lock was
+    committed or history squashed, changes no byte. `images` may be left out for a spec of target
+    local.
     """
     data = workspace.read(request.spec, limit_bytes=SPEC_LIMIT_BYTES, what="the run spec")
     spec = read_run_spec(data, name=str(request.spec), settings=request.settings)
@@ -58,15 +58,15 @@ def lock_spec(
     if project is None:
         project = request.spec.resolve().parent
     path = request.output or project / "lock" / f"{spec.run.name}.lock.yaml"
-    existing, before = _read_existing(path, workspace, reporter)
+    existing, before, is_intact = _read_existing(path, workspace, reporter)
+    kept = existing if is_intact else None
     like = _read_like(request.like, workspace)
-    kept = _intact(existing, before, reporter)
     asked = Asked(project=project, previous=like or kept, upgrades=request.upgrades, tool=request.tool)
     resolved = resolve(spec, asked, workspace=workspace, images=images, reporter=reporter)
     lock = resolved.lock
-    if existing is not None and existing.id == lock.id:
+    if kept is not None and kept.id == lock.id:
         # Not of the image: it may have been looked for elsewhere, or deeper.
-        lock = replace(lock, provenance=replace(existing.provenance, image=lock.provenance.image))
+        lock = replace(lock, provenance=replace(kept.provenance, image=lock.provenance.image))
     if request.settings and request.output is None and not request.is_check:
         _refuse_replacing(existing, lock, path)
     for name in workspace.editable_distributions():
@@ -122,28 +122,27 @@ def _write_readable(lock: RunLock) -> bytes:
     return data
 
 
-def _intact(existing: RunLock | None, data: bytes, reporter: Reporter) -> RunLock | None:
-    """The existing lock if its contents are those of its id: nothing is kept of what was edited or merged."""
-    if existing is None or existing.id.encode() in data:
-        return existing
-    reporter.warn("the existing lock was changed by hand or by a merge: all is resolved anew")
-    return None
-
-
-def _read_existing(path: Path, workspace: Workspace, reporter: Reporter) -> tuple[RunLock | None, bytes]:
-    """The lock at the output and its bytes; None if there is none, or one that is broken."""
+def _read_existing(path: Path, workspace: Workspace, reporter: Reporter) -> tuple[RunLock | None, bytes, bool]:
+    """The lock at the output, its bytes, and whether it is intact; None if there is none, or one that is broken."""
     if not path.exists():
-        return None, b""
+        return None, b"", False
     data = workspace.read(path, limit_bytes=LOCK_LIMIT_BYTES, what="the existing lock")
     if b"rdlc/run-lock/" not in data[:4096]:
         raise InputError("the output exists and is not a run lock: it is left alone", file=str(path))
     try:
-        return read_lock(data, name=str(path)).lock, data
+        read = read_lock(data, name=str(path))
     except InputError as error:
         if error.field == "schema":
             raise
         reporter.warn(f"the existing lock cannot be read, all is resolved anew: {error.message} ({error.file})")
-        return None, data
+        return None, data, False
+    if read.findings:
+        finding = read.findings[0]
+        reporter.warn(
+            "the existing lock was changed by hand or by a merge, all is resolved anew: "
+            f"section `{finding.section}`: {finding.message} ({finding.file})"
+        )
+    return read.lock, data, not read.findings
 
 
 def _read_like(path: Path | None, workspace: Workspace) -> RunLock | None:

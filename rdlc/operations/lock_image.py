@@ -137,9 +137,8 @@ def _check_twin(reference: ImageReference, image: ResolvedImage, images: Images,
     twin = _twin(reference, images)
     if twin is None:
         return ""
-    wanted = twin.pinned(image.digest) if reference.digest else twin
     try:
-        digest = images.find_digest(wanted)
+        digest = images.find_digest(twin)
     except RdlcError as error:
         return f"{twin}: not checked: {error.message}"
     if digest == image.digest:

@@ -14,8 +14,8 @@ class Record(Protocol):
 
     path: Path
 
-    def close(self) -> None:
-        """Lets go of it: from now on it counts as ended."""
+    def close(self, *, is_settled: bool) -> None:
+        """Lets go of it; one that is not settled is closed by the next run."""
         ...
 
 
@@ -89,8 +89,8 @@ class Machine(Workspace, Protocol):
         """Takes away the hold that a killed run left on its record."""
         ...
 
-    def find_archive(self, runs: Path, lock_id: str, name: str) -> Path | None:
-        """The newest `shipped.tar` of a run of that lock."""
+    def find_archive(self, runs: Path, name: str, paths: Mapping[str, str]) -> Path | None:
+        """The newest `shipped.tar` of a run of that name that holds exactly these files."""
         ...
 
     def hash_files(self, path: Path) -> dict[str, str]:
@@ -107,6 +107,14 @@ class Machine(Workspace, Protocol):
 
     def describe_host(self) -> dict[str, str]:
         """Kernel, CPU model and memory of this machine."""
+        ...
+
+    def clock(self) -> str:
+        """The time as `2026-11-30T12:00:00Z`, whatever `SOURCE_DATE_EPOCH` says."""
+        ...
+
+    def create(self, path: Path, data: bytes) -> bool:
+        """Puts a new file there in one step; False, and nothing changed, if there is one."""
         ...
 
     def monotonic(self) -> float:

@@ -19,7 +19,7 @@ from rdlc.operations.resolve import Asked, read_run_spec, resolve
 
 
 class DriftRefused(RdlcError):
-    """The machine is not what was locked; `drift` says where, `mends` the command for each section."""
+    """The machine is not what was locked; `drift` says where, `mends` the way back where one is known."""
 
     def __init__(self, message: str, *, drift: Sequence[Drift], mends: Mapping[str, str]) -> None:
         super().__init__(message)
@@ -49,6 +49,7 @@ class Prepared:
     drift: tuple[Drift, ...]
     baseline: Baseline | None
     baseline_path: Path | None
+    is_rebaseline: bool = False
 
     @property
     def runs(self) -> Path:
@@ -65,6 +66,7 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
             raise InputError(f"`--allow-drift {section}`: only these sections can drift: {known}")
     project = machine.find_project(request.given.resolve().parent, Path.cwd())
     project = project or request.given.resolve().parent
+    _refuse_path(project)
     if b"rdlc/run-lock/" not in data[:4096] and b"rdlc/run-spec/" in data:
         return _prepare_spec(request, data, project, machine, reporter)
     if request.settings:
@@ -88,7 +90,24 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
     code, drift = _compare(read.lock, project, machine)
     _refuse_drift(drift, request, read.lock, project, machine)
     _refuse_missing(machine)
-    return Prepared(lock=read.lock, project=project, code=code, drift=drift, baseline=baseline, baseline_path=path)
+    return Prepared(
+        lock=read.lock,
+        project=project,
+        code=code,
+        drift=drift,
+        baseline=baseline,
+        baseline_path=path,
+        is_rebaseline=request.is_rebaseline,
+    )
+
+
+def _refuse_path(project: Path) -> None:
+    try:
+        str(project).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "the project's path is not UTF-8 text, so nothing can be run in it", file=str(project)
+        ) from error
 
 
 def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Machine, reporter: Reporter) -> Prepared:
@@ -161,28 +180,28 @@ def _refuse_drift(drift: Sequence[Drift], request: RunRequest, lock: RunLock, pr
         return
     sections = list(dict.fromkeys(item.section for item in refused))
     mends = {}
-    if "code" in sections:
-        mends["code"] = _mend_code(lock, project, drift, machine)
-    if "environment" in sections:
-        mended = mend_environment([item for item in refused if item.section == "environment"])
-        mends["environment"] = mended or "run it on a machine like the locked one"
+    if "code" in sections and (command := _mend_code(lock, project, drift, machine)):
+        mends["code"] = command
+    changed = [item for item in refused if item.section == "environment"]
+    if changed:
+        mends["environment"] = mend_environment(changed) or "run it on a machine like the locked one"
     words = " and ".join(f"`{name}`" for name in sections)
     differ = "differs" if len(sections) == 1 else "differ"
     raise DriftRefused(f"{request.kind} refused: {words} {differ} from lock {lock.id}", drift=refused, mends=mends)
 
 
-def _mend_code(lock: RunLock, project: Path, drift: Sequence[Drift], machine: Machine) -> str:
+def _mend_code(lock: RunLock, project: Path, drift: Sequence[Drift], machine: Machine) -> str | None:
     code, git = lock.sections.code, lock.provenance.git
     root = project / code.root
     if git is not None and not (git.patch or git.patch_omitted or git.untracked):
         commit = machine.find_commit(root / code.package, tree=git.tree, first=git.commit)
         if commit is not None:
             return f"git worktree add ../{lock.name}-{commit[:12]} {commit}"
-    if archive := machine.find_archive(project / "runs", lock.id, lock.name):
+    if archive := machine.find_archive(project / "runs", lock.name, code.files):
         added = [str(root / d.address) for d in drift if d.section == "code" and d.locked == ABSENT]
         remove = f"rm {shlex.join(added)} && " if added else ""
         return f"{remove}tar -xf {shlex.quote(str(archive))} -C {shlex.quote(str(root))}"
-    return "rdlc lock SPEC, if the change is meant"
+    return None
 
 
 def _refuse_missing(machine: Machine) -> None:

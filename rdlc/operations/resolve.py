@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from rdlc.core.determinism import worker_settings
+from rdlc.core.derivation import derive_cluster, derive_data, describe_missing_module
 from rdlc.core.document import SPEC_LIMIT_BYTES
 from rdlc.core.lockfile import RunLock
 from rdlc.core.provenance import Provenance
 from rdlc.core.recipe_config import merge_config
 from rdlc.core.secrets import find_secret
 from rdlc.core.sections import (
-    ClusterSection,
     CodeSection,
     DataSection,
     RecipeSection,
@@ -24,6 +23,9 @@ from rdlc.errors import InputError, RdlcError
 from rdlc.operations.lock_image import Images, LockedImage, resolve_image
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.workspace import Workspace
+
+# A shipped text of this size takes about two seconds to search.
+_SEARCHED_BYTES = 8 << 20
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,6 +71,7 @@ def resolve(
     _check_module(spec, code)
     recipe = _resolve_recipe(spec, root / spec.recipe.package, workspace)
     git = workspace.read_git_state(root / code.package, tuple(code.files), root=root)
+    _refuse_secrets_in_code(root, code, workspace, reporter)
     image = _resolve_image(spec, asked, images, reporter)
     is_local = spec.run.target == "local"
     threads = spec.cluster.cpus_per_worker
@@ -76,9 +79,9 @@ def resolve(
         run=RunSection(requested=spec.run),
         image=image.section if image else None,
         environment=workspace.read_environment(threads_per_worker=threads) if is_local else None,
-        cluster=_resolve_cluster(spec, asked.previous),
+        cluster=derive_cluster(spec.cluster, deterministic=spec.recipe.deterministic),
         code=code,
-        data=_resolve_data(spec, asked.previous),
+        data=DataSection(requested=spec.data, resolved=derive_data(spec.data)),
         recipe=recipe,
     )
     provenance = Provenance(created=workspace.now(), tool=asked.tool, git=git, image=image.origin if image else None)
@@ -108,23 +111,6 @@ def _find_recipe_root(project: Path, package: str) -> Path:
     )
 
 
-def _resolve_cluster(spec: RunSpec, previous: RunLock | None) -> ClusterSection:
-    if previous is not None:
-        kept = previous.sections.cluster
-        same_mode = previous.sections.recipe.requested.deterministic == spec.recipe.deterministic
-        if kept.requested == spec.cluster and same_mode:
-            return kept
-    settings = worker_settings(spec.cluster, is_exact=spec.recipe.deterministic)
-    return ClusterSection(requested=spec.cluster, nodes=1, settings=settings)
-
-
-def _resolve_data(spec: RunSpec, previous: RunLock | None) -> DataSection:
-    if previous is not None and previous.sections.data.requested == spec.data:
-        return previous.sections.data
-    shows_learning = spec.data["kind"] != "random-tokens"
-    return DataSection(requested=spec.data, resolved={"source": "generated", "shows_learning": shows_learning})
-
-
 def _resolve_recipe(spec: RunSpec, folder: Path, workspace: Workspace) -> RecipeSection:
     path = folder / spec.recipe.config
     data = workspace.read(path, limit_bytes=SPEC_LIMIT_BYTES, what="the recipe's config")
@@ -134,13 +120,13 @@ def _resolve_recipe(spec: RunSpec, folder: Path, workspace: Workspace) -> Recipe
 
 
 def _check_module(spec: RunSpec, code: CodeSection) -> None:
-    module = spec.recipe.module.replace(".", "/")
-    if f"{module}.py" in code.files or f"{module}/__main__.py" in code.files:
+    missing = describe_missing_module(spec.recipe.module, code.files)
+    if missing is None:
         return
     names = [path.removesuffix(".py").replace("/", ".") for path in code.files if path.endswith(".py")]
     near = difflib.get_close_matches(spec.recipe.module, names, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else None
-    raise InputError(f"the recipe has no module `{spec.recipe.module}`", field="recipe.module", hint=hint)
+    hint = f"did you mean `{near[0]}`?" if near and near[0] != spec.recipe.module else None
+    raise InputError(missing, field="recipe.module", hint=hint)
 
 
 def _check_claim(spec: RunSpec) -> None:
@@ -150,6 +136,17 @@ def _check_claim(spec: RunSpec) -> None:
             field="claim",
             hint="claim `execution`, or set `recipe.deterministic: true`",
         )
+
+
+def _refuse_secrets_in_code(root: Path, code: CodeSection, workspace: Workspace, reporter: Reporter) -> None:
+    for name in code.files:
+        path = root / name
+        if path.stat().st_size > _SEARCHED_BYTES:
+            reporter.warn(f"`{name}` is larger than {_SEARCHED_BYTES >> 20} MiB: it was not searched for secrets")
+            continue
+        data = workspace.read(path, limit_bytes=_SEARCHED_BYTES, what="a shipped file")
+        if b"\0" not in data:
+            refuse_secrets(data, str(path))
 
 
 def refuse_secrets(data: bytes, name: str) -> None:

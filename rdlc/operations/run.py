@@ -11,6 +11,7 @@ from rdlc.core.launch import driver_environment, recipe_config, total_steps
 from rdlc.core.level import reaches
 from rdlc.core.lockfile import write_lock
 from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record, write_record
+from rdlc.core.text import printable
 from rdlc.errors import InputError, Interrupted, RdlcError
 from rdlc.operations.collect import Collected, baseline_of, collect, read_steps_done
 from rdlc.operations.follow import Following, JobEnd, Listener, follow, limits_in_seconds
@@ -47,20 +48,46 @@ class RunResult:
 def execute(request: RunRequest, *, machine: Machine, reporter: Reporter, listener: Listener) -> RunResult:
     """Runs what the lock says and records it; a replay is compared with the lock's baseline.
 
-    Raises DriftRefused before anything is written, and Interrupted after the record was closed.
+    Raises DriftRefused before anything is written, and Interrupted after the record was closed. Every
+    other way out also leaves a record that says why; one that cannot be written now is closed by the
+    next run.
     """
     prepared = prepare(request, machine=machine, reporter=reporter)
+    secrets = _secrets(prepared, machine)
     _settle_dead_records(prepared.runs, machine, reporter)
-    started = machine.now()
+    started = machine.clock()
     stamp = started.replace("-", "").replace(":", "")
     short_id = prepared.lock.id.removeprefix("sha256:")[:12]
     folder = machine.create_record(prepared.runs, prepared.lock.name, f"{stamp}-{short_id}")
+    record = None
+    is_closed = False
     try:
         record = _open_record(request, prepared, folder, started, machine)
-        end, reason = _drive(prepared, record, folder.path, machine, reporter, listener)
-        return _close_record(request, prepared, record, folder.path, end, reason, machine)
+        end, reason = _drive(prepared, record, folder.path, secrets, machine, reporter, listener)
+        result = _close_record(request, prepared, record, folder.path, end, reason, machine)
+        is_closed = True
+    except BaseException as error:
+        is_closed = isinstance(error, Interrupted) or _settle_after(error, record, folder.path, machine)
+        raise
     finally:
-        folder.close()
+        folder.close(is_settled=is_closed)
+    return result
+
+
+def _settle_after(error: BaseException, record: RunRecord | None, path: Path, machine: Machine) -> bool:
+    """Closes the record of a run that broke off; False if not even that can be written now."""
+    try:
+        if record is not None:
+            _settle(record, path, reason=_why(error), machine=machine)
+    except (RdlcError, OSError):
+        return False
+    return True
+
+
+def _why(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted by the user"
+    return error.message if isinstance(error, RdlcError) else f"a defect of rdlc: {type(error).__name__}: {error}"
 
 
 def _open_record(request: RunRequest, prepared: Prepared, folder: Record, started: str, machine: Machine) -> RunRecord:
@@ -80,7 +107,7 @@ def _open_record(request: RunRequest, prepared: Prepared, folder: Record, starte
         steps_total=total_steps(lock),
         accepted=dict(request.allow),
         drift=prepared.drift,
-        observed=machine.describe_host(),
+        observed={**machine.describe_host(), **_passed(machine.shell())},
         files={},
     )
     machine.write(folder.path / "lock.yaml", write_lock(lock))
@@ -88,10 +115,16 @@ def _open_record(request: RunRequest, prepared: Prepared, folder: Record, starte
     return record
 
 
+def _passed(shell: Mapping[str, str]) -> dict[str, str]:
+    """What is taken over from the shell and can still move results: it is recorded."""
+    return {name: printable(shell[name]) for name in ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH") if shell.get(name)}
+
+
 def _drive(
     prepared: Prepared,
     record: RunRecord,
     path: Path,
+    secrets: Mapping[str, str],
     machine: Machine,
     reporter: Reporter,
     listener: Listener,
@@ -99,7 +132,7 @@ def _drive(
     """Starts the driver and follows it to its end; None and "interrupted" when the user stopped it."""
     job = None
     try:
-        order = _order(prepared, record, path, machine, reporter)
+        order = _order(prepared, record, path, secrets, machine, reporter)
         job = machine.start(order)
         following = Following(
             job=job,
@@ -119,7 +152,14 @@ def _drive(
         machine.end_leftovers(record.token, Path(record.scratch))
 
 
-def _order(prepared: Prepared, record: RunRecord, path: Path, machine: Machine, reporter: Reporter) -> Order:
+def _order(
+    prepared: Prepared,
+    record: RunRecord,
+    path: Path,
+    secrets: Mapping[str, str],
+    machine: Machine,
+    reporter: Reporter,
+) -> Order:
     lock, scratch = prepared.lock, Path(record.scratch)
     root = prepared.project / prepared.code.root
     machine.pack_code(root, prepared.code.files, path / "shipped.tar")
@@ -128,7 +168,7 @@ def _order(prepared: Prepared, record: RunRecord, path: Path, machine: Machine, 
     if "code" in record.accepted:
         config["code_digest"] = prepared.code.digest
     machine.write(path / "config.json", config_bytes(config))
-    environment = driver_environment(lock, machine.shell(), code=str(code), secrets=_secrets(prepared, machine))
+    environment = driver_environment(lock, machine.shell(), code=str(code), secrets=secrets)
     if environment.ignored:
         reporter.note(f"left out of the run, the lock rules: {', '.join(environment.ignored)}")
     command = (
@@ -151,7 +191,7 @@ def _close_record(
         _settle(record, path, reason="interrupted by the user", machine=machine)
         raise Interrupted("interrupted; the record says how far it came", file=str(path))
     collected = collect(prepared, record, path, end, reason, machine)
-    finished = replace(collected.record, ended=machine.now(), files=machine.hash_files(path))
+    finished = replace(collected.record, ended=machine.clock(), files=machine.hash_files(path))
     machine.write(path / "record.json", write_record(finished))
     baseline = "compared" if collected.comparison else "none"
     if request.kind == "run":
@@ -166,9 +206,12 @@ def _offer_baseline(prepared: Prepared, record: RunRecord, collected: Collected,
         return "kept"
     if not reaches(record.level, "execution") or record.drift:
         return "not-due"
-    replaced = prepared.baseline_path.exists()
-    machine.write(prepared.baseline_path, write_baseline(baseline_of(prepared.lock, record, collected)))
-    return "replaced" if replaced else "written"
+    data = write_baseline(baseline_of(prepared.lock, record, collected))
+    if prepared.is_rebaseline and prepared.baseline_path.exists():
+        machine.write(prepared.baseline_path, data)
+        return "replaced"
+    # One that came up while this run was going on is kept: only --rebaseline replaces.
+    return "written" if machine.create(prepared.baseline_path, data) else "kept"
 
 
 def _settle_dead_records(runs: Path, machine: Machine, reporter: Reporter) -> None:
@@ -195,7 +238,7 @@ def _settle(record: RunRecord, path: Path, *, reason: str, machine: Machine) -> 
         record,
         status="interrupted",
         reason=reason,
-        ended=machine.now(),
+        ended=machine.clock(),
         steps_done=read_steps_done(path, machine),
         files=machine.hash_files(path),
     )

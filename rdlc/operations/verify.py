@@ -1,15 +1,25 @@
 """Is a lock, record or baseline intact and self-consistent? Offline, and nothing is executed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from rdlc.core.baseline import read_baseline
-from rdlc.core.conformance import check_conformance, read_worker_report
+from rdlc.core.checkpoints import (
+    INDEX_FILE,
+    INDEX_LIMIT_BYTES,
+    find_changed_files,
+    read_checkpoints,
+    read_index,
+)
+from rdlc.core.conformance import REPORT_LIMIT_BYTES, WorkerReport, check_conformance, read_worker_report
 from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.lockfile import Finding, ReadLock, RunLock, read_lock
+from rdlc.core.outcome import ReadOutcome
+from rdlc.core.outcome_files import RESULT_FILE, RESULT_LIMIT_BYTES
 from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
+from rdlc.core.record_claims import UNJUDGED, find_false_claims
 from rdlc.errors import InputError
 from rdlc.operations.collect import load_outcome
 from rdlc.operations.workspace import Workspace
@@ -91,8 +101,14 @@ def _check_contents(lock: RunLock, record: RunRecord, path: Path, archive: Archi
         message = f"is lock {lock.id}, and the record says {record.lock_id}"
         findings.append(Finding(section="lock", file=str(path / "lock.yaml"), message=message))
     findings += _check_code(lock, record, path, archive)
-    findings += _check_outcome(record, path, archive)
-    return [*findings, *_check_workers(lock, record, path, archive)]
+    findings += _check_checkpoints(record, path, archive)
+    read = load_outcome(path, archive)
+    findings += _check_outcome(record, read, path)
+    workers = _read_workers(record, path, archive)
+    findings += _check_workers(lock, record, workers, path)
+    claims = find_false_claims(lock, record, workers=workers, outcome=read.outcome)
+    file = str(path / "record.json")
+    return [*findings, *(Finding(section="record", file=file, message=message) for message in claims)]
 
 
 def _read_lock(path: Path, archive: Archive) -> ReadLock:
@@ -136,27 +152,60 @@ def _check_code(lock: RunLock, record: RunRecord, path: Path, archive: Archive) 
     return [Finding(section="code", file=str(tar), message=message)]
 
 
-def _check_outcome(record: RunRecord, path: Path, archive: Archive) -> list[Finding]:
-    read = load_outcome(path, archive)
+def _check_checkpoints(record: RunRecord, path: Path, archive: Archive) -> list[Finding]:
+    """Shards against `result.json`, and what only the index names against the index."""
+    result = path / RESULT_FILE
+    if not result.exists():
+        return []
+    data = archive.read(result, limit_bytes=RESULT_LIMIT_BYTES, what="a file of the record")
+    checkpoints = read_checkpoints(data, name=str(result))
+    if not checkpoints:
+        return []
+    folder = path / "checkpoints" / record.id
+    found = archive.hash_files(folder) if folder.is_dir() else {}
+    wrong: dict[str, str] = {}
+    for checkpoint in checkpoints:
+        wrong |= find_changed_files(checkpoint.files, found)
+        name = f"{checkpoint.folder}/{INDEX_FILE}"
+        if name not in found:
+            wrong[name] = "is missing"
+            continue
+        file = folder / name
+        data = archive.read(file, limit_bytes=INDEX_LIMIT_BYTES, what="the index of a checkpoint")
+        index = read_index(data, folder=checkpoint.folder, name=str(file))
+        if index.step != checkpoint.step or not checkpoint.files.items() <= index.files.items():
+            wrong[name] = f"is not the index of what `{RESULT_FILE}` lists"
+        wrong = {**dict(find_changed_files(index.files, found)), **wrong}
+    return [
+        Finding(section="checkpoints", file=str(folder / name), message=message)
+        for name, message in sorted(wrong.items())
+    ]
+
+
+def _check_outcome(record: RunRecord, read: ReadOutcome, path: Path) -> list[Finding]:
     findings = [
         Finding(section="outcome", file=str(path), message=f"step {problem.step}: {problem.message}")
         for problem in read.problems
     ]
-    if record.status == "finished" and read.outcome.last_step != record.steps_done:
+    if record.status != "running" and read.outcome.last_step != record.steps_done:
         message = f"holds {read.outcome.last_step} steps, and the record says {record.steps_done}"
         findings.append(Finding(section="outcome", file=str(path), message=message))
     return findings
 
 
-def _check_workers(lock: RunLock, record: RunRecord, path: Path, archive: Archive) -> list[Finding]:
-    if record.status != "finished":
-        return []
+def _read_workers(record: RunRecord, path: Path, archive: Archive) -> list[WorkerReport]:
     reports = []
     for rank in record.ranks:
         file = path / "workers" / str(rank.rank) / "worker.json"
-        data = archive.read(file, limit_bytes=LIMIT_BYTES, what="a worker's report")
+        data = archive.read(file, limit_bytes=REPORT_LIMIT_BYTES, what="a worker's report")
         reports.append(read_worker_report(data, name=str(file)))
-    if check_conformance(lock, reports) == record.checks:
+    return reports
+
+
+def _check_workers(lock: RunLock, record: RunRecord, workers: Sequence[WorkerReport], path: Path) -> list[Finding]:
+    checks = () if record.status in UNJUDGED else check_conformance(lock, workers)
+    places = tuple(worker.place for worker in workers)
+    if (checks, places) == (record.checks, record.ranks):
         return []
     message = "the workers' reports give other checks of conformance than the record holds"
     return [Finding(section="checks", file=str(path / "workers"), message=message)]

@@ -41,7 +41,8 @@ def contents(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 def what(verb: str) -> str:
-    return "the run spec" if verb == "lock" else "the run lock"
+    names = {"lock": "the run spec", "verify": "the lock, record or baseline"}
+    return names.get(verb, "the run lock")
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -112,8 +113,9 @@ def test_a_file_without_permission_is_refused(project: Path, rdlc: Rdlc, verb: s
 
 
 def as_nobody(rdlc: Rdlc, *arguments: str) -> Said:
-    for folder in (Path.cwd(), *Path.cwd().parents[:3]):
-        folder.chmod(0o755)
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if folder.stat().st_mode & 0o777 == 0o700:
+            folder.chmod(0o755)
     # Imported now: the user may be unable to read where they lie.
     rdlc(*arguments)
     os.seteuid(65534)
@@ -182,3 +184,59 @@ def test_a_wrong_field_of_a_spec_is_refused_by_lock_and_run_alike(
 
     assert [(said.code, said.out, said.err) for said in (lock, run)] == [(2, "", message), (2, "", message)]
     assert contents(project) == before
+
+
+def test_a_place_that_no_file_can_have_is_refused(project: Path, rdlc: Rdlc) -> None:
+    long = "x" * 300
+    before = contents(project)
+
+    said = [
+        rdlc("lock", "run.yaml", "-o", long),
+        rdlc("lock", "run.yaml", "-o", f"{long}/a.yaml"),
+        rdlc("init", long, "--target", "local"),
+    ]
+
+    assert [(one.code, one.out) for one in said] == [(2, "")] * 3
+    assert [one.err.replace(long, "LONG") for one in said] == [
+        "error: LONG: cannot be used: File name too long\n",
+        "error: LONG/a.yaml: cannot be used: File name too long\n",
+        "error: LONG/run.yaml: cannot be used: File name too long\n",
+    ]
+    assert contents(project) == before
+
+
+def test_folders_without_permission_are_refused(project: Path, rdlc: Rdlc) -> None:
+    (project / "recipes/toy/shut").mkdir(mode=0)
+    (project / "shut").mkdir(mode=0)
+    (project / "runs").mkdir(mode=0)
+
+    def say(*arguments: str) -> tuple[int, str, str]:
+        said = as_nobody(rdlc, *arguments) if os.geteuid() == 0 else rdlc(*arguments)
+        return said.code, said.out, said.err
+
+    said = [say("lock", "run.yaml"), say("lock", "run.yaml", "-o", "shut/a.yaml"), say("runs")]
+
+    assert said == [
+        (2, "", f"error: {project}/recipes/toy/shut: the recipe folder cannot be read: Permission denied\n"),
+        (2, "", "error: shut/a.yaml: cannot be used: Permission denied\n"),
+        (2, "", f"error: {project}/runs: the records cannot be listed: Permission denied\n"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments", [("lock", "run.yaml"), ("runs",), ("verify", "a"), ("init", "a", "--target", "local")]
+)
+def test_a_current_folder_that_was_deleted_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rdlc: Rdlc, arguments: tuple[str, ...]
+) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    said = rdlc(*arguments)
+
+    assert (said.code, said.out, said.err) == (
+        2,
+        "",
+        "error: the current folder does not exist any more\nhint: `cd` to one that does\n",
+    )

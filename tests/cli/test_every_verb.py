@@ -26,6 +26,7 @@ FINE: dict[str, tuple[str, ...]] = {
     "verify": ("lock/toy.lock.yaml",),
     "diff": ("lock/toy.lock.yaml", "lock/toy.lock.yaml"),
     "runs": (),
+    "outdated": ("lock/toy.lock.yaml",),
 }
 WRONG: dict[str, tuple[str, ...]] = {
     "init": (".", "--target", "moon"),
@@ -34,6 +35,8 @@ WRONG: dict[str, tuple[str, ...]] = {
     "run": ("absent.yaml",),
     "replay": ("absent.yaml",),
     "diff": ("absent.yaml", "absent.yaml"),
+    "image": ("No:Reference",),
+    "outdated": ("absent.yaml",),
 }
 ENVELOPE = ("rdlc", "verb", "status", "exit_code", "error")
 
@@ -185,7 +188,9 @@ def test_quiet_leaves_the_result_and_the_errors(tmp_path: Path, rdlc: Rdlc, monk
     assert loud.err == "next: `cd one && rdlc lock run.yaml`\n"
     assert quiet.err == ""
     assert quiet.out == loud.out.replace("one", "two")
-    assert rdlc("verify", "absent.yaml", "-q").err == "error: absent.yaml: the run lock does not exist\n"
+    assert (
+        rdlc("verify", "absent.yaml", "-q").err == "error: absent.yaml: the lock, record or baseline does not exist\n"
+    )
 
 
 def test_the_version_is_told(rdlc: Rdlc) -> None:

@@ -1,11 +1,9 @@
 """`rdlc lock`, as a user sees it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rdlc.core.lockfile import RunLock, write_lock
 from tests.cli.transcripts import lock_at, without_digests
 from tests.conftest import Rdlc
 from tests.projects import commit_all, git, make_project, make_repository
@@ -37,7 +35,7 @@ def test_lock_writes_the_lock_and_says_each_section(project: Path, rdlc: Rdlc) -
     assert (said.code, without_digests(said.out, lock), said.err) == (
         0,
         f"locked  lock/toy.lock.yaml\nid  ID\n{table(NEW)}",
-        "",
+        "next: `rdlc run lock/toy.lock.yaml`\n",
     )
     assert dict(lock.sections.code.files).keys() == {"toy/__init__.py", "toy/train.py"}
     assert (lock.provenance.created, lock.provenance.git) == ("2023-11-14T22:13:20Z", None)
@@ -150,22 +148,6 @@ def test_like_says_which_sections_are_as_in_the_other_lock(project: Path, rdlc: 
     assert like == [
         [name, f"{'differs from' if name == 'recipe' else 'as in'} the lock given with --like"] for name in SAME
     ]
-
-
-def test_like_takes_what_an_equal_request_resolved_to(project: Path, rdlc: Rdlc) -> None:
-    rdlc("lock", "run.yaml", "-o", "a.lock.yaml")
-    text = Path("a.lock.yaml").read_text()
-    # As an older rdlc, which resolved the same request to another value, would have written it.
-    old = lock_at(Path("a.lock.yaml"))
-    data = replace(old.sections.data, resolved={"source": "generated", "shows_learning": False})
-    older = RunLock(sections=replace(old.sections, data=data), provenance=old.provenance)
-    Path("a.lock.yaml").write_bytes(write_lock(older))
-
-    said = rdlc("lock", "run.yaml", "--like", "a.lock.yaml", "-o", "b.lock.yaml", "--json")
-
-    assert said.document["like"] == SAME
-    assert lock_at(Path("b.lock.yaml")).sections.data == data
-    assert text != Path("b.lock.yaml").read_text()
 
 
 def test_only_shipped_files_are_part_of_the_code(project: Path, rdlc: Rdlc) -> None:

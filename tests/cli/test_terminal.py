@@ -120,3 +120,90 @@ def test_a_reader_that_went_away_is_no_error(project: Path, arguments: tuple[str
         os.close(writer)
 
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def run_with(project: Path, redirection: str, *arguments: str, **environment: str) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of rdlc in a process of its own, started by a shell with the redirection."""
+    done = subprocess.run(
+        ("/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "rdlc", *arguments),
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+FULL = "error: the answer cannot be written to stdout: No space left on device\n"
+CLOSED = "error: the answer cannot be written to stdout: Bad file descriptor\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("verify", "lock/toy.lock.yaml"),
+        ("verify", "lock/toy.lock.yaml", "--json"),
+        ("--help",),
+        ("--version",),
+        ("runs", "--json", "-q"),
+    ],
+)
+@pytest.mark.parametrize(("redirection", "message"), [(">/dev/full", FULL), (">&-", CLOSED)])
+def test_an_answer_that_cannot_be_written_is_an_error(
+    project: Path, arguments: tuple[str, ...], redirection: str, message: str
+) -> None:
+    assert run_with(project, redirection, *arguments) == (2, "", message)
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+def test_an_error_that_cannot_be_written_as_json_is_told_on_stderr(project: Path, redirection: str) -> None:
+    assert run_with(project, redirection, "lock", "absent.yaml", "--json") == (
+        2,
+        "",
+        "error: absent.yaml: the run spec does not exist\n",
+    )
+
+
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-"])
+@pytest.mark.parametrize(("arguments", "code"), [(("lock", "nope.yaml"), 2), (("lock", "run.yaml"), 0), ((), 2)])
+def test_messages_that_cannot_be_written_leave_the_exit_code(
+    project: Path, redirection: str, arguments: tuple[str, ...], code: int
+) -> None:
+    said = run_with(project, redirection, *arguments)
+
+    assert said[0] == code
+    assert said[1].startswith("unchanged  ") is (code == 0)
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full 2>/dev/full", ">&- 2>&-", ">&- 2>&- <&-"])
+def test_where_nothing_can_be_written_the_exit_code_tells(project: Path, redirection: str) -> None:
+    assert run_with(project, redirection, "verify", "lock/toy.lock.yaml") == (2, "", "")
+
+
+def test_a_character_that_the_terminal_lacks_is_escaped(project: Path) -> None:
+    name = "\u00e9.lock.yaml"
+
+    code, out, err = run_with(project, "", "lock", "run.yaml", "-o", name, PYTHONIOENCODING="ascii", PYTHONUTF8="1")
+
+    assert (code, out.splitlines()[0], err) == (
+        0,
+        "locked  \\xe9.lock.yaml",
+        "next: `rdlc run \\xe9.lock.yaml`\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("rdlc ver", ["plain,verify"]),
+        ("rdlc lock --ch", ["plain,--check"]),
+        ("rdlc nosuch --", ["plain,--version", "plain,--help"]),
+        ("rdlc init --target ", ["plain,local"]),
+    ],
+)
+def test_the_shell_completes_commands_and_options(project: Path, words: str, offered: list[str]) -> None:
+    said = run_with(project, "", _RDLC_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=str(words.count(" ")))
+
+    assert said == (0, "".join(f"{line}\n" for line in offered), "")

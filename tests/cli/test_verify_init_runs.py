@@ -144,7 +144,7 @@ def test_runs_lists_the_records_newest_first_in_one_line_each(project: Path, rdl
     ]
     assert len({line.index("toy") for line in said.out.splitlines()[1:]}) == 1
     assert [row["verdict"] for row in rdlc("runs", "--json").document["runs"]] == ["reproduced", "finished", "damaged"]
-    assert rdlc("runs", "--name", "other").err == f"no records in {project}/runs\n"
+    assert rdlc("runs", "--name", "other").err == "no records named `other` in runs\n"
 
 
 def test_runs_outside_a_project_is_bad_usage(tmp_path: Path, rdlc: Rdlc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_runs_outside_a_project_is_bad_usage(tmp_path: Path, rdlc: Rdlc, monkeyp
 
 @pytest.mark.parametrize("verb", ["run", "replay"])
 def test_drift_is_shown_with_both_values_and_the_command(project: Path, rdlc: Rdlc, verb: str) -> None:
-    rdlc("lock", "run.yaml")
+    rdlc("lock", "run.yaml", "--set", "claim=execution")
     locked = lock_at(LOCK)
     (project / "recipes/toy/new.py").write_text("")
 
@@ -170,11 +170,11 @@ def test_drift_is_shown_with_both_values_and_the_command(project: Path, rdlc: Rd
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert (said.code, said.out) == (1, "")
     assert said.err == (
-        f"error: {verb} refused: `code` differ from lock {locked.id}\n"
+        f"error: {verb} refused: `code` differs from lock {locked.id}\n"
         "  code: toy/new.py\n"
         "    locked  not there\n"
         f"    here    {empty}\n"
-        "hint: code: `rdlc lock SPEC, if the change is meant`, or --allow-drift code=REASON\n"
+        "hint: code: to keep the change: `rdlc lock SPEC`, or for one run: `--allow-drift code=REASON`\n"
     )
     assert (document["status"], document["exit_code"]) == ("drifted", 1)
     assert document["drift"] == [{"section": "code", "address": "toy/new.py", "locked": "not there", "found": empty}]
@@ -216,7 +216,7 @@ def test_a_record_that_still_runs_is_not_verified(project: Path, rdlc: Rdlc) -> 
     (folder.path / "record.json").write_bytes(write_record(make_record(make_lock())))
 
     said = rdlc("verify", folder.path)
-    folder.close()
+    folder.close(is_settled=True)
 
     assert (said.code, said.err) == (
         2,

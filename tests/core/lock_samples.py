@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rdlc.core.lockfile import RunLock
 from rdlc.core.provenance import GitState, Provenance
-from rdlc.core.sections import DataSection, Setting
+from rdlc.core.sections import DataSection
 from tests.diff_samples import make_lock
 
 
@@ -23,12 +23,10 @@ def full_lock() -> RunLock:
         secrets=("HF_TOKEN",),
         allow={"K22": "no hugepages on this AMI"},
     )
-    settings = {"OMP_NUM_THREADS": Setting(value="1", origin="cluster.cpus_per_worker")}
     return RunLock(
         sections=replace(
             sections,
             run=replace(sections.run, requested=run),
-            cluster=replace(sections.cluster, settings=settings),
             data=DataSection(
                 requested={"kind": "markov", "seed": 0, "states": 8},
                 resolved={"source": "generated", "shows_learning": True},

@@ -1,24 +1,27 @@
 """Hypothesis strategies for locks: everything that a lock may hold, and that a writer could trip over."""
 
+import sys
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from rdlc.core.canonical import Json
+from rdlc.core.derivation import derive_cluster, derive_data
 from rdlc.core.document import CONTROL, NUMBER_LIMIT
 from rdlc.core.image.section import ImageRequest, ImageSection, LockedLayer
 from rdlc.core.level import CLAIMS
 from rdlc.core.lockfile import RunLock
 from rdlc.core.provenance import GitState, ImageOrigin, Provenance
 from rdlc.core.sections import (
-    ClusterSection,
     CodeSection,
     DataSection,
     EnvironmentSection,
     RecipeSection,
     RunSection,
     Sections,
-    Setting,
 )
 from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
+from rdlc.core.variables import is_reserved
 
 # Words that YAML readers take for something else, and characters that end lines for some of them.
 TRAPS = (
@@ -51,6 +54,11 @@ def text_tables(items: st.SearchStrategy[str] = texts) -> st.SearchStrategy[dict
 def tuples(items: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...]]:
     """A few of these, in any order."""
     return st.lists(items, max_size=3).map(tuple)
+
+
+def not_reserved(name: str) -> bool:
+    """Whether a secret may be called that."""
+    return not is_reserved(name)
 
 
 maybe_empty = st.just("") | texts
@@ -94,7 +102,7 @@ origins = st.builds(
 @st.composite
 def requests(draw: st.DrawFn, target: str) -> RunRequest:
     limits = draw(st.sets(st.sampled_from(("max_hours", "no_step_minutes"))))
-    secrets = draw(st.sets(st.from_regex(r"[A-Z][A-Z0-9_]{0,6}", fullmatch=True), max_size=2))
+    secrets = draw(st.sets(st.from_regex(r"[A-Z][A-Z0-9_]{0,6}", fullmatch=True).filter(not_reserved), max_size=2))
     return RunRequest(
         name=draw(st.from_regex(r"[a-z0-9][a-z0-9._-]{0,9}", fullmatch=True)),
         target=target,
@@ -127,26 +135,28 @@ def sections(draw: st.DrawFn, target: str) -> Sections:
         gpus_per_worker=draw(st.integers(0, 16)),
     )
     deterministic = draw(st.booleans())
-    settings: dict[str, Setting] = draw(
-        st.dictionaries(texts, st.builds(Setting, value=texts, origin=texts), max_size=2)
-    )
+    package, module = draw(words.filter(lambda word: word not in sys.stdlib_module_names)), draw(words)
+    files = draw(st.dictionaries(texts, hashes, max_size=3))
+    data = {
+        **draw(tables(values)),
+        "kind": draw(st.sampled_from(("markov", "random-tokens"))),
+        "seed": draw(counts),
+    }
+    environment = replace(draw(environments), threads_per_worker=cluster.cpus_per_worker)
     return Sections(
         run=RunSection(requested=draw(requests(target))),
-        environment=draw(environments) if target == "local" else None,
+        environment=environment if target == "local" else None,
         image=draw(images) if target == "docker" else None,
-        cluster=ClusterSection(requested=cluster, nodes=draw(st.integers(1, 8)), settings=settings),
-        code=CodeSection(root=draw(paths), package=draw(words), files=draw(st.dictionaries(texts, hashes, max_size=3))),
-        data=DataSection(
-            requested={
-                **draw(tables(values)),
-                "kind": draw(st.sampled_from(("markov", "random-tokens"))),
-                "seed": draw(counts),
-            },
-            resolved=draw(tables(values)),
+        cluster=derive_cluster(cluster, deterministic=deterministic),
+        code=CodeSection(
+            root=draw(paths),
+            package=package,
+            files={**files, f"{package}/__init__.py": draw(hashes), f"{package}/{module}.py": draw(hashes)},
         ),
+        data=DataSection(requested=data, resolved=derive_data(data)),
         recipe=RecipeSection(
             requested=RecipeRequest(
-                module=f"{draw(words)}.{draw(words)}",
+                module=f"{package}.{module}",
                 config=draw(paths),
                 overrides=draw(tables(values)),
                 seed=draw(counts),

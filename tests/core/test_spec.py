@@ -65,12 +65,13 @@ def test_set_changes_one_value_and_knows_the_keys_of_the_config() -> None:
     [
         ({"a..b": "1"}, ("`--set a..b=1`: an address is words with dots between", None, None, None)),
         ({"name.x": "1"}, ("`--set name.x`: there is no `x` below a single value", None, None, None)),
-        ({"recipe.seed": "many"}, ('must be a whole number, not the text "many"', "run.yaml:5", "recipe.seed", None)),
+        ({"recipe.seed": "many"},
+         ('must be a whole number, not the text "many"', "--set recipe.seed", "recipe.seed", None)),
         ({"recipe.seed": "&x 1"}, ("YAML anchors and aliases are not allowed", "--set recipe.seed:1", None, None)),
-        ({"nam": "x"}, ("this key is not known here", "run.yaml:1", "nam", "did you mean `name`?")),
+        ({"nam": "x"}, ("this key is not known here", "--set nam", "nam", "did you mean `name`?")),
         ({"name": "a\udcff"}, ("the file is not UTF-8 text", "--set name:1", None, None)),
     ],
-)
+)  # fmt: skip
 def test_a_setting_that_does_not_fit_is_refused(
     settings: dict[str, str], expected: tuple[str, str | None, str | None, str | None]
 ) -> None:
@@ -121,3 +122,20 @@ def test_a_lock_is_no_spec() -> None:
         None,
         "`rdlc verify run.yaml`",
     )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["LD_PRELOAD", "PYTHONPATH", "PYTHONSTARTUP", "PATH", "HOME", "ATEN_CPU_CAPABILITY", "OMP_NUM_THREADS", "RAY_X",
+     "TMPDIR", "GLIBC_TUNABLES"],
+)  # fmt: skip
+def test_a_secret_with_the_name_of_a_variable_that_steers_what_runs_is_refused(name: str) -> None:
+    message = f"`{name}` steers what runs, and a secret is not in the lock"
+
+    assert refusal(SPEC + f"secrets: [{{name: {name}}}]\n") == (message, "run.yaml:10", "secrets[0].name", None)
+
+
+def test_the_usual_names_of_secrets_are_taken() -> None:
+    names = ("AWS_SECRET_ACCESS_KEY", "HF_TOKEN", "WANDB_API_KEY")
+
+    assert read(SPEC + f"secrets: [{', '.join(f'{{name: {name}}}' for name in names)}]\n").run.secrets == names

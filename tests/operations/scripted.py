@@ -95,6 +95,9 @@ class ScriptedMachine(LocalMachine):
     def now(self) -> str:
         return "2026-11-30T12:00:00Z"
 
+    def clock(self) -> str:
+        return "2026-11-30T12:00:00Z"
+
     def shell(self) -> Mapping[str, str]:
         return self.variables
 
@@ -209,8 +212,15 @@ def leave_reports(record: Path, **other: object) -> None:
 
 def lock(machine: ScriptedMachine, *, settings: Mapping[str, str] | None = None) -> Path:
     """Locks the project; gives the lock's path."""
+    # `--set` replaces a lock only where the output is named.
+    output = machine.project / "lock/toy.lock.yaml" if settings else None
     request = LockRequest(
-        spec=machine.project / "run.yaml", output=None, settings=settings or {}, like=None, is_check=False, tool="rdlc"
+        spec=machine.project / "run.yaml",
+        output=output,
+        settings=settings or {},
+        like=None,
+        is_check=False,
+        tool="rdlc",
     )
     return lock_spec(request, workspace=machine, reporter=Voice()).path
 

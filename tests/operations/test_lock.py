@@ -124,12 +124,19 @@ def test_an_upgrade_changes_the_image_and_nothing_else(project: Project) -> None
 def test_nothing_is_kept_of_a_lock_that_was_edited(project: Project) -> None:
     project.lock()
     data = project.path.read_bytes()
-    project.path.write_bytes(data.replace(OLD.digest.encode(), NEW.digest.encode()))
+    edited = data.replace(OLD.digest.encode(), NEW.digest.encode())
+    project.path.write_bytes(edited)
 
     project.lock()
 
-    assert project.path.read_bytes() == data
-    assert project.voice.warnings == ["the existing lock was changed by hand or by a merge: all is resolved anew"]
+    finding = read_lock(edited, name=str(project.path)).findings[0]
+    assert (finding.section, project.path.read_bytes()) == ("image", data)
+    assert project.voice.warnings == [
+        (
+            "the existing lock was changed by hand or by a merge, all is resolved anew: "
+            f"section `image`: {finding.message} ({finding.file})"
+        )
+    ]
 
 
 def test_nothing_is_kept_of_a_lock_with_conflict_markers_and_that_is_said(project: Project) -> None:
@@ -141,8 +148,10 @@ def test_nothing_is_kept_of_a_lock_with_conflict_markers_and_that_is_said(projec
 
     assert project.path.read_bytes() == data
     assert project.voice.warnings == [
-        "the existing lock cannot be read, all is resolved anew: "
-        f"the file holds git conflict markers (in section `schema`) ({project.path}:1)"
+        (
+            "the existing lock cannot be read, all is resolved anew: "
+            f"the file holds git conflict markers (in section `schema`) ({project.path}:1)"
+        )
     ]
 
 

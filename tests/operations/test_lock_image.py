@@ -84,8 +84,10 @@ def test_a_lock_keeps_its_digest_when_the_tag_has_moved_and_says_so() -> None:
 
     assert again == first
     assert voice.notes == [
-        f"`{NAME}` has moved: it names {NEW.digest} now; the lock keeps {OLD.digest}; "
-        "`--upgrade image` takes the new one"
+        (
+            f"`{NAME}` has moved: it names {NEW.digest} now; the lock keeps {OLD.digest}; "
+            "`--upgrade image` takes the new one"
+        )
     ]
 
 

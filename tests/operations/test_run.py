@@ -9,7 +9,7 @@ from rdlc.adapters.ray.status import JobEnd
 from rdlc.cli.wiring import LocalArchive
 from rdlc.core.baseline import read_baseline
 from rdlc.core.record import write_record
-from rdlc.errors import Interrupted
+from rdlc.errors import Interrupted, RdlcError
 from rdlc.operations.verify import verify_record
 from tests.diff_samples import TENSORS, a_fingerprint, change_step, change_tensor, make_outcome
 from tests.operations.scripted import (
@@ -72,7 +72,7 @@ def test_a_replay_with_the_same_bits_is_reproduced(machine: ScriptedMachine) -> 
 
     result = run(machine, path, kind="replay")
 
-    assert (result.record.level, result.is_fine, result.baseline) == ("outcome-bitwise", True, "none")
+    assert (result.record.level, result.is_fine, result.baseline) == ("outcome-bitwise", True, "compared")
     assert result.record.evidence[-1] == (
         "every bit is the same: loss and gradient norm of 3 steps, 8 parameter fingerprints, the final parameters"
     )
@@ -93,16 +93,33 @@ def test_a_replay_with_other_bits_names_the_first_step_and_parameter(machine: Sc
 
 
 def test_a_replay_without_a_baseline_says_that_nothing_was_compared(machine: ScriptedMachine) -> None:
-    result = run(machine, lock(machine), kind="replay")
+    path = lock(machine, settings={"claim": "execution"})
 
-    assert (result.record.level, result.is_fine, result.baseline) == ("execution", False, "none")
+    result = run(machine, path, kind="replay")
+
+    assert (result.record.level, result.is_fine, result.baseline) == ("execution", True, "none")
     assert result.record.outcome == "no baseline stands beside the lock, so no outcome was compared"
+
+
+def test_a_replay_that_claims_an_outcome_is_refused_before_it_starts_without_a_baseline(
+    machine: ScriptedMachine,
+) -> None:
+    path = lock(machine)
+
+    with pytest.raises(RdlcError) as caught:
+        run(machine, path, kind="replay")
+
+    assert (caught.value.message, caught.value.hint) == (
+        "the lock claims `outcome-bitwise`, and there is no baseline to compare with",
+        f"`rdlc run {path}` makes it",
+    )
+    assert records(machine) == []
 
 
 def test_a_spec_is_locked_into_its_record_and_gives_no_baseline(machine: ScriptedMachine) -> None:
     result = run(machine, machine.project / "run.yaml")
 
-    assert (result.is_fine, result.baseline) == (True, "none")
+    assert (result.is_fine, result.baseline) == (True, "no-lock")
     assert lock_in(result.path / "lock.yaml").id == lock_in(lock(machine)).id
     assert not (machine.project / "lock/toy.baseline.yaml").exists()
 
@@ -131,7 +148,7 @@ def test_a_limit_ends_the_run_and_the_record_says_why(
     assert abs(record.steps_done - steps) <= 1
     assert machine.jobs[0].stops >= 1
     assert machine.ended == [record.token]
-    assert (result.baseline, baseline_of(path).exists()) == ("none", False)
+    assert (result.baseline, baseline_of(path).exists()) == ("not-due", False)
 
 
 @pytest.mark.parametrize(
@@ -157,7 +174,7 @@ def test_a_job_that_fails_is_recorded_with_the_best_known_reason(
 
     record = record_in(result.path)
     assert (record.status, record.reason, record.steps_done) == ("failed", reason, 2)
-    assert (result.is_fine, result.baseline, baseline_of(path).exists()) == (False, "none", False)
+    assert (result.is_fine, result.baseline, baseline_of(path).exists()) == (False, "not-due", False)
 
 
 def test_files_that_cannot_be_read_fail_the_run_with_their_place(machine: ScriptedMachine) -> None:
@@ -194,7 +211,7 @@ def test_ranks_that_were_not_as_locked_reach_no_level_and_give_no_baseline(machi
 
     assert (result.record.status, result.record.level, result.is_fine) == ("finished", "recorded", False)
     assert result.record.evidence[0] == "what ran is not shown to be what was locked: torch"
-    assert (result.baseline, baseline_of(path).exists()) == ("none", False)
+    assert (result.baseline, baseline_of(path).exists()) == ("not-due", False)
 
 
 def test_an_interrupted_run_is_recorded_as_far_as_it_came(machine: ScriptedMachine) -> None:
@@ -296,4 +313,4 @@ def test_a_failed_run_does_not_replace_the_baseline(machine: ScriptedMachine) ->
 
     result = run(machine, path, is_rebaseline=True)
 
-    assert (result.baseline, baseline_of(path).read_bytes()) == ("none", before)
+    assert (result.baseline, baseline_of(path).read_bytes()) == ("not-due", before)

@@ -1,5 +1,8 @@
 """Verifying a record: what was changed in it is noticed, and named."""
 
+import hashlib
+import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +34,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def changed(record: Path) -> Iterator[Path]:
     before = {file: file.read_bytes() for file in record.rglob("*") if file.is_file()}
     yield record
+    shutil.rmtree(record / "checkpoints", ignore_errors=True)
     for file in record.rglob("*"):
         if file.is_file() and file not in before:
             file.unlink()
@@ -137,11 +141,97 @@ def test_a_record_of_another_lock_is_named(changed: Path) -> None:
 
 def test_a_record_that_did_not_finish_says_why(changed: Path) -> None:
     closed = record_in(changed)
-    killed = replace(closed, status="running", files={})
+    killed = replace(closed, status="running", level="recorded", checks=(), ranks=(), files={})
     (changed / "record.json").write_bytes(write_record(killed))
 
     assert findings(changed) == [
         ("record", changed.name, "the run did not finish: rdlc was killed before it could close the record")
+    ]
+
+
+def rewrite(path: Path, **other: object) -> None:
+    """The record with other values, and hashes that fit: as one who wants to mislead would write it."""
+    files = LocalArchive().hash_files(path)
+    record = replace(record_in(path), **{"files": files, **other})  # type: ignore[arg-type]  # one of each field
+    (path / "record.json").write_bytes(write_record(record))
+
+
+SAME_BITS = "the same bits in 3 steps and the final parameters"
+
+
+@pytest.mark.parametrize(
+    ("other", "messages"),
+    [
+        ({"level": "outcome-bitwise"},
+         ["says level `outcome-bitwise`, and its files prove `execution` at most"]),
+        ({"level": "outcome-bitwise", "outcome": SAME_BITS},
+         ["says level `outcome-bitwise`, and its files prove `execution` at most"]),
+        ({"kind": "replay", "level": "outcome-bitwise"},
+         ["says level `outcome-bitwise`, and its files prove `execution` at most"]),
+        ({"kind": "replay", "level": "outcome-bitwise", "outcome": SAME_BITS.replace("3", "4")},
+         ["says level `outcome-bitwise`, and its files prove `execution` at most"]),
+        ({"kind": "replay", "level": "outcome-bitwise", "outcome": SAME_BITS}, []),
+        ({"status": "failed", "reason": "odd"},
+         ["the run did not finish: odd", "says level `execution`, and its files prove `infrastructure` at most"]),
+        ({"status": "interrupted", "reason": "odd", "checks": (), "ranks": ()},
+         ["the run did not finish: odd", "says level `execution`, and its files prove `recorded` at most"]),
+        ({"claim": "execution", "steps_total": None, "name": "other"},
+         ["says `name` `other`, and its lock says `toy`",
+          "says `claim` `execution`, and its lock says `outcome-bitwise`",
+          "says `steps_total` nothing, and its lock says `3`"]),
+    ],
+)  # fmt: skip
+def test_what_a_record_claims_beyond_what_its_files_prove_is_named(
+    changed: Path, other: dict[str, object], messages: list[str]
+) -> None:
+    rewrite(changed, **other)
+
+    assert [(section, message) for section, _, message in findings(changed)] == [("record", m) for m in messages]
+
+
+def add_checkpoint(path: Path) -> Path:
+    """Two shards with their index, listed in `result.json`; gives the folder of the checkpoints."""
+    shards = {"__0_0.distcp": b"zero", "__1_0.distcp": b"one", ".metadata": b"pickle"}
+    folder = path / "checkpoints" / record_in(path).id
+    (folder / "step-000003").mkdir(parents=True)
+    for name, data in shards.items():
+        (folder / "step-000003" / name).write_bytes(data)
+    digests = {name: f"sha256:{hashlib.sha256(data).hexdigest()}" for name, data in shards.items()}
+    index = {"format": 1, "step": 3, "files": digests}
+    (folder / "step-000003/checkpoint.json").write_text(json.dumps(index))
+    listed = {f"step-000003/{name}": digest for name, digest in digests.items() if name.endswith(".distcp")}
+    result = json.loads((path / "result.json").read_text())
+    (path / "result.json").write_text(json.dumps({**result, "checkpoints": [{"step": 3, "files": listed}]}))
+    rewrite(path)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["__0_0.distcp", "__1_0.distcp", ".metadata"])
+def test_a_changed_and_a_missing_file_of_a_checkpoint_are_named(changed: Path, name: str) -> None:
+    file = add_checkpoint(changed) / "step-000003" / name
+    fine = findings(changed)
+    data = file.read_bytes()
+    file.write_bytes(b"x" + data[1:])
+    flipped = findings(changed)
+    file.unlink()
+
+    assert fine == []
+    assert [(section, where) for section, where, _ in flipped] == [("checkpoints", name)]
+    assert findings(changed) == [("checkpoints", name, "is missing")]
+
+
+def test_an_index_of_another_checkpoint_is_named(changed: Path) -> None:
+    index = add_checkpoint(changed) / "step-000003/checkpoint.json"
+    index.write_text(index.read_text().replace('"step": 3', '"step": 2'))
+
+    assert findings(changed) == [("checkpoints", "checkpoint.json", "is not the index of what `result.json` lists")]
+
+
+def test_checkpoints_that_were_cleaned_up_are_named_one_by_one(changed: Path) -> None:
+    shutil.rmtree(add_checkpoint(changed))
+
+    assert findings(changed) == [
+        ("checkpoints", name, "is missing") for name in ("__0_0.distcp", "__1_0.distcp", "checkpoint.json")
     ]
 
 

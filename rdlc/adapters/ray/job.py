@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 from rdlc.adapters.ray.channel import Channel
 from rdlc.adapters.ray.keeper import DRIVER_LIMIT_S, SWEEP_LIMIT_S, Order, to_line
 from rdlc.adapters.ray.processes import JOB_VARIABLE, KEEPER_VARIABLE, Process, marked, sweep
-from rdlc.adapters.ray.scratch import remove_scratch, take_scratch
+from rdlc.adapters.ray.scratch import is_scratch_path, remove_scratch, take_scratch
 from rdlc.adapters.ray.status import JobEnd, read_status, write_status
 from rdlc.errors import RdlcError
 
@@ -41,8 +41,9 @@ class LocalJob:
 
     `environment` is the whole environment of the driver: nothing is inherited. `log` gets its
     output, appended. `status` must not exist yet. `scratch` is made, or is an empty folder; it is
-    removed with everything in it after the job. `token` (see `new_token`) marks the processes of
-    the job: keep it where a later run finds it, for `end_leftovers`.
+    removed with everything in it after the job, and must be named as `scratch.py` says. `token` (see
+    `new_token`) marks the processes of the job: keep it where a later run finds it, for
+    `end_leftovers`.
     """
 
     command: tuple[str, ...]
@@ -78,9 +79,12 @@ def end_leftovers(token: str, *, scratch: Path | None = None) -> tuple[int, ...]
     """End what an earlier job left, also its scratch folder; return the pids that were ended.
 
     Needed only if rdlc, guard and keeper of that job died together. A keeper that is still at work
-    gets a while to finish. Raises `RdlcError` if something cannot be ended.
+    gets a while to finish. Both values may come from a damaged or foreign record: what is not the
+    token of a job ends nothing and removes nothing, and what is not that job's scratch folder is left
+    alone. Raises `RdlcError` if something cannot be ended.
     """
-    _check_token(token)
+    if not _is_token(token):
+        return ()
     ended, left = _end_marked(token, patience_s=_KEEPER_LIMIT_S)
     if left:
         raise RdlcError(f"cannot end these processes of an earlier run: {_listed(left)}")
@@ -96,18 +100,20 @@ def _listed(pids: tuple[int, ...]) -> str:
 def _check(job: LocalJob) -> None:
     if sys.platform != "linux":
         raise RdlcError(f"target `local` needs Linux, and this is `{sys.platform}`")
-    _check_token(job.token)
+    if not _is_token(job.token):
+        raise RdlcError(f"`{job.token}` is not the token of a job: 32 hex digits")
     program = Path(job.command[0])
     for path in (program, job.working_directory, job.log, job.status, job.scratch):
         if not path.is_absolute():
             raise RdlcError(f"`{path}` is not an absolute path")
+    if not is_scratch_path(job.scratch):
+        raise RdlcError(f"scratch folder `{job.scratch}` must be `/tmp/rdlc-` and 8 hex digits: no other is removed")
     if job.status.exists():
         raise RdlcError("an earlier job wrote its status here", file=str(job.status))
 
 
-def _check_token(token: str) -> None:
-    if re.fullmatch("[0-9a-f]{32}", token) is None:
-        raise RdlcError(f"`{token}` is not the token of a job: 32 hex digits")
+def _is_token(token: str) -> bool:
+    return re.fullmatch("[0-9a-f]{32}", token) is not None
 
 
 def _await_driver(job: LocalJob, channel: Channel) -> int:

@@ -54,6 +54,22 @@ def write_atomically(path: Path, data: bytes) -> bool:
     return True
 
 
+def create_atomically(path: Path, data: bytes) -> bool:
+    """Puts a new file at `path` in one step; False, and nothing changed, if one stands there."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name[:40]}.") as folder:
+            whole = Path(folder, "whole")
+            _replace(whole, data)
+            # A link is made only where nothing stands: unlike a rename it never replaces.
+            path.hardlink_to(whole)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise RdlcError(f"cannot be written: {error.strerror}", file=str(path)) from error
+    return True
+
+
 def _replace(path: Path, data: bytes) -> None:
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
     try:

@@ -1,30 +1,35 @@
-"""What git knows about the shipped files. Read-only: nothing is ever checked out or stored."""
+"""What git knows about the shipped files.
+
+Read-only: nothing is ever checked out or stored. And no program that a repository names is started:
+no hook, filter, monitor, pager, signature check or transport. That is why the work tree is compared
+here (see `patch.py`), and git is only asked for its index, its trees and its blobs.
+"""
 
 import logging
 import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
+from rdlc.adapters.workspace.code import NOT_SHIPPED
+from rdlc.adapters.workspace.patch import KEPT, Change, Entry, write_patch
 from rdlc.core.provenance import GitState
-from rdlc.core.secrets import find_secret, locate_in_patch
 from rdlc.errors import RdlcError
 
 _log = logging.getLogger(__name__)
 _TIMEOUT_S = 60.0
-_PATCH_LIMIT = 256 << 10
 _HISTORY_LIMIT = 2000
 _COMMIT = re.compile(r"[0-9a-f]{40,64}")
-# As in `rdlc.adapters.workspace.code`, relative to the recipe's folder.
-_NOT_SHIPPED = (
-    ":(exclude)specs", ":(exclude)configs", ":(exclude,glob)**/.*", ":(exclude,glob)**/.*/**",
-    ":(exclude,glob)**/__pycache__/**", ":(exclude,glob)**/*.pyc",
-)  # fmt: skip
 # Set inside git hooks: they would make git look at another repository or index than the folder's.
 _MISLEADING = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# The index is not refreshed, and what a partial clone lacks is not fetched.
+_FORCED = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "", "GIT_TERMINAL_PROMPT": "0"}
+_SETTINGS = (
+    "core.quotePath=false", "core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null",
+    "log.showSignature=false",
+)  # fmt: skip
 
 
 def read_git_state(folder: Path, files: Sequence[str], *, root: Path) -> GitState | None:
@@ -38,17 +43,14 @@ def read_git_state(folder: Path, files: Sequence[str], *, root: Path) -> GitStat
         return None
     branch = _git(folder, "symbolic-ref", "--quiet", "--short", "HEAD")
     tree = _git(folder, "rev-parse", "--verify", "--quiet", "HEAD:./")
-    status = _git(folder, "ls-files", "--others", "-z", "--full-name", "--", ".") or ""
-    shipped = set(files)
-    untracked = [path for path in _below_root(folder, root, status) if path in shipped]
-    patch, omitted = _read_patch(folder)
+    patch, omitted, untracked = _read_change(folder, files, root)
     return GitState(
         commit=commit.strip(),
         branch=(branch or "(detached)").strip(),
         tree=(tree or "(not committed)").strip(),
         patch=patch,
         patch_omitted=omitted,
-        untracked=tuple(sorted(untracked)),
+        untracked=untracked,
     )
 
 
@@ -58,7 +60,7 @@ def find_commit(folder: Path, *, tree: str, first: str) -> str | None:
     if inside is None:
         return None
     path = inside.strip()
-    history = _git(folder, "log", "--all", f"--max-count={_HISTORY_LIMIT}", "--format=%H", "--", ".") or ""
+    history = _git(folder, "rev-list", "--all", f"--max-count={_HISTORY_LIMIT}", "--", ".") or ""
     # A lock is data from elsewhere: what is no commit id is nothing that git should see.
     named = [first] if _COMMIT.fullmatch(first) else []
     for commit in (*named, *history.split()):
@@ -68,59 +70,98 @@ def find_commit(folder: Path, *, tree: str, first: str) -> str | None:
     return None
 
 
-def _read_patch(folder: Path) -> tuple[str, str]:
-    # Everything below the folder that ships, so that deleted files are in it; no option of the user's
-    # own git configuration may change its form.
-    patch = _git(
-        folder, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--no-relative", "--binary",
-        "--src-prefix=a/", "--dst-prefix=b/", "HEAD", "--", ".", *_NOT_SHIPPED,
-    )  # fmt: skip
-    if not patch:
-        return "", ""
-    if secret := find_secret(patch):
-        path, line = locate_in_patch(patch, secret.line)
-        raise RdlcError(
-            f"the uncommitted change holds what looks like {secret.kind}",
-            file=f"{path}:{line}",
-            hint="take it out, and hand it over as `secrets: [{name: NAME, from: env}]`",
-        )
-    if len(patch.encode()) > _PATCH_LIMIT:
-        return "", f"larger than {_PATCH_LIMIT // 1024} KiB; the record keeps the code in shipped.tar"
-    if _CONTROL.search(patch) or not patch.isascii():
-        return "", "holds bytes that are no plain text; the record keeps the code in shipped.tar"
-    return patch, ""
+def _read_change(folder: Path, files: Sequence[str], root: Path) -> tuple[str, str, tuple[str, ...]]:
+    """The patch, why there is none, and the shipped files that git does not know."""
+    prefix = _git(folder, "rev-parse", "--show-prefix")
+    tree = _git(folder, "ls-tree", "-r", "-l", "-z", "HEAD", "--", ".")
+    index = _git(folder, "ls-files", "-z", "--", ".")
+    if prefix is None or tree is None or index is None:
+        return "", f"git failed to tell the change; {KEPT}", ()
+    package = folder.relative_to(root).as_posix()
+    shipped = {path.removeprefix(f"{package}/") for path in files}
+    committed = {path: entry for path, entry in _entries(tree) if path in shipped or _ships(path)}
+    known = committed.keys() | set(index.split("\0"))
+    untracked = tuple(sorted(f"{package}/{path}" for path in shipped - known))
+    # What was deleted is part of the change, too.
+    changes = _find_changes(folder, prefix.rstrip("\n"), committed, shipped & known)
+    if changes is None:
+        return "", f"git failed to give what was committed; {KEPT}", untracked
+    return *write_patch(changes), untracked
 
 
-def _below_root(folder: Path, root: Path, listing: str) -> list[str]:
-    top = Path((_git(folder, "rev-parse", "--show-toplevel") or "").strip())
-    paths = []
-    for name in listing.split("\0"):
-        absolute = top / name
-        if name and absolute.is_relative_to(root.resolve()):
-            paths.append(absolute.relative_to(root.resolve()).as_posix())
-    return paths
+def _entries(tree: str) -> Iterator[tuple[str, Entry]]:
+    for line in tree.split("\0"):
+        if line:
+            words, _, path = line.partition("\t")
+            mode, _, name, size = words.split()
+            yield path, Entry(mode=mode, name=name, size=int(size) if size.isdecimal() else 0)
+
+
+def _ships(path: str) -> bool:
+    """As `rdlc.adapters.workspace.code` lists them, relative to the recipe's folder."""
+    parts = path.split("/")
+    is_hidden = any(part.startswith(".") or part == "__pycache__" or part.endswith(".pyc") for part in parts)
+    return not is_hidden and parts[0] not in NOT_SHIPPED
+
+
+def _find_changes(
+    folder: Path, prefix: str, committed: Mapping[str, Entry], present: Set[str]
+) -> tuple[Change, ...] | None:
+    """What differs from the commit, sorted by path; None if git fails."""
+    found = []
+    for path in sorted(committed.keys() | present):
+        entry = committed.get(path)
+        data = (folder / path).read_bytes() if path in present else None
+        if entry is None or data is None or not entry.is_blob_of(data):
+            found.append((path, entry, data))
+    names = [entry.name for _, entry, _ in found if entry and not entry.trouble]
+    blobs = _read_blobs(folder, names)
+    if blobs is None:
+        return None
+    return tuple(
+        Change(path=f"{prefix}{path}", entry=entry, old=blobs.get(entry.name) if entry else None, new=data)
+        for path, entry, data in found
+    )
+
+
+def _read_blobs(folder: Path, names: Sequence[str]) -> dict[str, bytes] | None:
+    answer = _ask(folder, "cat-file", "--batch", given="".join(f"{name}\n" for name in names).encode())
+    blobs = {}
+    for name in names:
+        head, _, rest = (answer or b"").partition(b"\n")
+        words = head.split()
+        if len(words) != 3 or words[0] != name.encode():
+            return None
+        size = int(words[2])
+        blobs[name], answer = rest[:size], rest[size + 1 :]
+    return blobs
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """What git prints, or None where it fails: no git, no work tree, no such thing."""
+    answer = _ask(folder, *arguments)
+    return None if answer is None else answer.decode("utf-8", "replace")
+
+
+def _ask(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
     program = shutil.which("git")
     if program is None:
         return None
     environment = {name: value for name, value in os.environ.items() if name not in _MISLEADING}
-    command = [program, "-c", "core.quotePath=false", "-c", "core.fsmonitor=false", *arguments]
+    settings = (word for setting in _SETTINGS for word in ("-c", setting))
     try:
         done = subprocess.run(
-            command,
+            (program, "--no-pager", *settings, *arguments),
             cwd=folder,
             capture_output=True,
             timeout=_TIMEOUT_S,
             check=False,
-            stdin=subprocess.DEVNULL,
-            env=environment,
+            input=given,
+            env={**environment, **_FORCED},
         )
     except subprocess.TimeoutExpired as error:
         raise RdlcError(f"git did not answer within {_TIMEOUT_S:.0f} s", file=str(folder)) from error
     if done.returncode != 0:
         _log.debug("git %s: %s", arguments, done.stderr)
         return None
-    return done.stdout.decode("utf-8", "replace")
+    return done.stdout

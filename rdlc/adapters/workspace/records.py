@@ -1,11 +1,15 @@
-"""The records of a project: folders below `runs/`, each held by the run that writes it."""
+"""The records of a project: folders below `runs/`, each held by the run that writes it.
+
+Nothing here follows a link: `runs` itself must be a folder, and a link below it is no record.
+"""
 
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from rdlc.adapters.workspace.code import list_archive
 from rdlc.adapters.workspace.files import write_atomically
 from rdlc.errors import InputError, RdlcError
 
@@ -20,18 +24,24 @@ class RecordFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._hold = os.open(path / _HOLD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        # Locked before it has its name: nobody ever sees a hold that no run holds, and takes it for a dead one.
+        new = path / f"{_HOLD}.new"
+        self._hold = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._hold, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        new.rename(path / _HOLD)
 
-    def close(self) -> None:
-        """Lets go: from now on the record counts as ended."""
-        (self.path / _HOLD).unlink(missing_ok=True)
+    def close(self, *, is_settled: bool) -> None:
+        """Lets go; one that is not settled keeps its mark, so that the next run closes it."""
+        if is_settled:
+            (self.path / _HOLD).unlink(missing_ok=True)
         os.close(self._hold)
 
 
 def create_record(runs: Path, name: str, record_id: str) -> RecordFolder:
     """A fresh folder `runs/<name>/<record id>`; a number is added where one of that id exists."""
     parent = runs / name
+    for folder in (runs, parent):
+        _refuse_link(folder)
     try:
         parent.mkdir(parents=True, exist_ok=True)
         # Records are results of this machine: git does not see them.
@@ -64,14 +74,14 @@ def is_held(path: Path) -> bool:
 
 
 def list_records(runs: Path) -> tuple[Path, ...]:
-    """The record folders, newest first."""
-    found = [path.parent for path in runs.glob(f"*/*/{RECORD_FILE}")]
+    """The record folders, newest first; raises InputError if they cannot be listed."""
+    found = [path for path in _folders(runs) if _holds(path, RECORD_FILE)]
     return tuple(sorted(found, key=lambda path: (path.name, path.parent.name), reverse=True))
 
 
 def dead_records(runs: Path) -> tuple[Path, ...]:
     """Records whose run was killed: they were held once, and nobody holds them now."""
-    return tuple(path.parent for path in sorted(runs.glob(f"*/*/{_HOLD}")) if not is_held(path.parent))
+    return tuple(path for path in sorted(_folders(runs)) if os.path.lexists(path / _HOLD) and not is_held(path))
 
 
 def release_record(path: Path) -> None:
@@ -79,11 +89,25 @@ def release_record(path: Path) -> None:
     (path / _HOLD).unlink(missing_ok=True)
 
 
-def find_archive(runs: Path, lock_id: str, name: str) -> Path | None:
-    """The `shipped.tar` of the newest record of that lock that has one."""
-    short_id = lock_id.removeprefix("sha256:")[:12]
-    found = sorted((runs / name).glob(f"*-{short_id}*/shipped.tar"), reverse=True)
-    return found[0] if found else None
+def find_archive(runs: Path, name: str, files: Mapping[str, str]) -> Path | None:
+    """The newest `shipped.tar` among the records of that run name that holds exactly these files.
+
+    `files` is shipped path to sha256 in hex: what a record says of itself is not believed.
+    """
+    folders = [path for path in _folders(runs) if path.parent.name == name]
+    for folder in sorted(folders, reverse=True):
+        archive = folder / "shipped.tar"
+        # A link could show other contents later, and a pipe would make us wait.
+        if not archive.is_symlink() and archive.is_file() and _lists(archive, files):
+            return archive
+    return None
+
+
+def _lists(archive: Path, files: Mapping[str, str]) -> bool:
+    try:
+        return list_archive(archive) == dict(files)
+    except RdlcError:
+        return False
 
 
 def find_record(given: Path, runs: Path | None) -> Path:
@@ -96,17 +120,51 @@ def find_record(given: Path, runs: Path | None) -> Path:
         return given
     if given.name == RECORD_FILE and given.is_file():
         return given.parent
-    matches = sorted(runs.glob(f"*/{given.name}/{RECORD_FILE}")) if runs and given.name == str(given) else []
+    listed = list_records(runs) if runs and given.name == str(given) else ()
+    matches = sorted(path for path in listed if path.name == given.name)
     if len(matches) == 1:
-        return matches[0].parent
+        return matches[0]
     if len(matches) > 1:
-        raise InputError(f"`{given}` names {len(matches)} records", hint=f"give the path: `{matches[0].parent}`")
+        raise InputError(f"`{given}` names {len(matches)} records", hint=f"give the path: `{matches[0]}`")
     raise InputError("there is no such record", file=str(given), hint="`rdlc runs` lists them")
 
 
 def hash_files(path: Path) -> dict[str, str]:
     """Relative path to sha256 in hex of every file of a record but `record.json` and checkpoints."""
     return {name: _hash(path / name) for name in sorted(_files(path, ""))}
+
+
+def _folders(runs: Path) -> Iterator[Path]:
+    """Every folder `runs/*/*` that may be a record; none where there is no `runs`."""
+    _refuse_link(runs)
+    for parent in _subfolders(runs):
+        yield from _subfolders(parent)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(f"the records cannot be listed: {error.strerror}", file=str(folder)) from error
+
+
+def _refuse_link(folder: Path) -> None:
+    if folder.is_symlink():
+        raise InputError("records are kept in a real folder, and this is a link", file=str(folder))
+
+
+def _holds(folder: Path, name: str) -> bool:
+    """Whether the folder has such a file; also where only reading it will tell, and why it cannot be read."""
+    try:
+        (folder / name).lstat()
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _files(folder: Path, prefix: str) -> Iterator[str]:

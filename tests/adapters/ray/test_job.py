@@ -1,5 +1,6 @@
 """How a job starts, what its driver sees, and how its end is reported."""
 
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +97,7 @@ def test_poll_gives_nothing_while_the_driver_runs_and_the_end_ever_after(tmp_pat
 
 def test_what_the_driver_left_behind_is_ended_when_it_exits(tmp_path: Path) -> None:
     job = tree_job(tmp_path / "job", "bare", "leave")
-    driver = "import os, sys, time\nos.mkdir('scratch/sub')\nopen('scratch/sub/file', 'w').close()\n"
+    driver = f"import os, sys, time\nos.mkdir('{job.scratch}/sub')\nopen('{job.scratch}/sub/file', 'w').close()\n"
     job = replace(job, command=(*job.command[:2], driver + job.command[2], *job.command[3:]))
 
     with start_job(job) as running:
@@ -111,15 +112,43 @@ def test_links_in_the_scratch_folder_are_removed_and_not_followed(tmp_path: Path
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "kept").touch()
-    script = f"ln -s {outside} scratch/link; mkdir scratch/shut; touch scratch/shut/file"
+    script = f"ln -s {outside} $0/link; mkdir $0/shut; touch $0/shut/file"
     job = make_job(tmp_path / "job", "/bin/sh", "-c", script)
+    job = replace(job, command=(*job.command, str(job.scratch)))
 
     with start_job(job) as running:
         running.wait(timeout_s=PATIENCE_S)
 
+    assert job.log.read_text() == ""
     assert not job.scratch.exists()
     assert [path.name for path in outside.iterdir()] == ["kept"]
 
 
 def test_leftovers_of_a_job_that_left_nothing_are_none() -> None:
     assert end_leftovers(new_token()) == ()
+
+
+@pytest.mark.parametrize("token", ["", "zz", "../" + "0" * 29, "0" * 33, "0" * 32 + "\n"])
+def test_a_text_that_is_no_token_ends_nothing_and_removes_nothing(tmp_path: Path, token: str) -> None:
+    job = make_job(tmp_path / "job", "/bin/true")
+    job.scratch.mkdir(mode=0o700)
+    (job.scratch / ".rdlc-job").write_text(token)
+
+    ended = end_leftovers(token, scratch=job.scratch)
+
+    is_kept = (job.scratch / ".rdlc-job").exists()
+    shutil.rmtree(job.scratch)
+    assert (ended, is_kept) == ((), True)
+
+
+def test_leftovers_of_a_record_that_names_a_project_leave_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = new_token()
+    (tmp_path / ".rdlc-job").write_text(token)
+    monkeypatch.chdir(tmp_path)
+
+    ended = [end_leftovers(token, scratch=Path(scratch)) for scratch in (".", "", str(tmp_path), "/tmp", "/")]
+
+    assert ended == [()] * 5
+    assert [path.name for path in tmp_path.iterdir()] == [".rdlc-job"]

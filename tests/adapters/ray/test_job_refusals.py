@@ -1,11 +1,12 @@
 """Which jobs are refused before anything starts."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rdlc.adapters.ray.job import end_leftovers, start_job
+from rdlc.adapters.ray.job import start_job
 from rdlc.errors import RdlcError
 from tests.adapters.ray.trees import make_job
 
@@ -41,16 +42,27 @@ def test_log_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
 
 def test_scratch_folder_with_something_in_it_is_refused_and_kept(tmp_path: Path) -> None:
     job = make_job(tmp_path / "job", "/bin/true")
-    job.scratch.mkdir()
+    job.scratch.mkdir(mode=0o700)
     (job.scratch / "precious").touch()
 
     with pytest.raises(RdlcError) as refused:
         start_job(job)
 
+    is_kept = (job.scratch / "precious").exists()
+    shutil.rmtree(job.scratch)
     assert refused.value.message == (
-        f"scratch folder `{job.scratch}` is not an empty folder, and would be removed after the run"
+        f"scratch folder `{job.scratch}` is not an empty folder of this user alone, and would be removed after the run"
     )
-    assert (job.scratch / "precious").exists()
+    assert is_kept
+
+
+def test_a_token_that_is_none_is_refused(tmp_path: Path) -> None:
+    job = replace(make_job(tmp_path / "job", "/bin/true"), token="zz")
+
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == "`zz` is not the token of a job: 32 hex digits"
 
 
 def test_status_of_an_earlier_job_is_not_overwritten(tmp_path: Path) -> None:
@@ -84,8 +96,13 @@ def test_other_systems_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert refused.value.message == "target `local` needs Linux, and this is `darwin`"
 
 
-def test_leftovers_of_a_text_that_is_no_token_are_refused() -> None:
-    with pytest.raises(RdlcError) as refused:
-        end_leftovers("")
+def test_a_scratch_folder_that_would_not_be_removed_is_refused(tmp_path: Path) -> None:
+    job = replace(make_job(tmp_path / "job", "/bin/true"), scratch=tmp_path / "scratch")
 
-    assert refused.value.message == "`` is not the token of a job: 32 hex digits"
+    with pytest.raises(RdlcError) as refused:
+        start_job(job)
+
+    assert refused.value.message == (
+        f"scratch folder `{tmp_path}/scratch` must be `/tmp/rdlc-` and 8 hex digits: no other is removed"
+    )
+    assert not job.scratch.exists()

@@ -19,6 +19,7 @@ from tests.adapters.ray.trees import (
     await_file,
     await_gone,
     guard_and_keeper,
+    new_scratch,
     rdlc_process,
 )
 
@@ -37,7 +38,7 @@ ray.init(
     num_cpus=1,
     object_store_memory=80 * 2**20,
     log_to_driver=False,
-    _temp_dir=os.path.join(os.getcwd(), "scratch"),
+    _temp_dir=os.environ["SCRATCH"],
 )
 
 @ray.remote
@@ -65,13 +66,20 @@ def folder() -> Iterator[Path]:
 
 
 def ray_job(folder: Path, *words: str) -> LocalJob:
+    scratch = new_scratch()
     return LocalJob(
         command=(sys.executable, "-c", DRIVER, *words),
-        environment={"PATH": "/usr/bin:/bin", "HOME": str(folder), "RAY_USAGE_STATS_ENABLED": "0"},
+        environment={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(folder),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            # Below it, as in a run: Ray opens its own folder to everybody.
+            "SCRATCH": str(scratch / "ray"),
+        },
         working_directory=folder,
         log=folder / "driver.log",
         status=folder / "status.json",
-        scratch=folder / "scratch",
+        scratch=scratch,
         token=new_token(),
     )
 
@@ -95,6 +103,7 @@ def test_cluster_is_gone_when_the_driver_exits(folder: Path) -> None:
 
     assert end == JobEnd(reason="exited", exit_status=4)
     assert marked(JOB_VARIABLE, job.token) == ()
+    assert not job.scratch.exists()
     assert sorted(path.name for path in folder.iterdir()) == ["driver.log", "ready", "status.json"]
 
 
@@ -109,6 +118,7 @@ def test_cluster_is_gone_when_the_driver_is_killed(folder: Path) -> None:
     assert end == JobEnd(reason="exited", signal=signal.SIGKILL)
     assert await_gone(cluster) == []
     assert marked(JOB_VARIABLE, job.token) == ()
+    assert not job.scratch.exists()
     assert sorted(path.name for path in folder.iterdir()) == ["driver.log", "ready", "status.json"]
 
 
@@ -124,4 +134,5 @@ def test_cluster_is_gone_when_rdlc_is_killed(folder: Path) -> None:
     status = read_status(job.status)
     assert status is not None
     assert status.reason == "orphaned"
+    assert not job.scratch.exists()
     assert sorted(path.name for path in folder.iterdir()) == ["driver.log", "ready", "status.json"]

@@ -1,6 +1,7 @@
 """Drivers for the tests: small trees of real processes, and what is left of them."""
 
 import json
+import secrets
 import subprocess
 import sys
 import time
@@ -53,8 +54,13 @@ time.sleep(600)
 """
 
 
+def new_scratch() -> Path:
+    """Return the path of a scratch folder that does not exist; elsewhere than in /tmp none is taken."""
+    return Path("/tmp") / f"rdlc-{secrets.token_hex(4)}"
+
+
 def make_job(folder: Path, *command: str) -> LocalJob:
-    """Return a job with all its files in `folder`, which is made."""
+    """Return a job with all its files in `folder`, which is made, and a scratch folder that is not."""
     folder.mkdir()
     return LocalJob(
         command=command,
@@ -62,7 +68,7 @@ def make_job(folder: Path, *command: str) -> LocalJob:
         working_directory=folder,
         log=folder / "driver.log",
         status=folder / "status.json",
-        scratch=folder / "scratch",
+        scratch=new_scratch(),
         token=new_token(),
     )
 

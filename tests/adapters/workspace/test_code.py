@@ -101,3 +101,75 @@ def test_a_file_name_that_could_mislead_is_refused(tmp_path: Path, name: str) ->
         list_code(root, "toy")
 
     assert caught.value.message == f"the file name {'toy/' + name!r} cannot be shipped"
+
+
+def test_folders_that_nest_too_deep_are_refused(tmp_path: Path) -> None:
+    root = make_project(tmp_path) / "recipes"
+    (root / "toy" / "/".join(["d"] * 65)).mkdir(parents=True)
+    allowed = make_project(tmp_path / "allowed") / "recipes"
+    (allowed / "toy" / "/".join(["d"] * 64)).mkdir(parents=True)
+
+    with pytest.raises(InputError) as caught:
+        list_code(root, "toy")
+
+    assert caught.value.message == "the recipe's folders nest deeper than 64 levels"
+    assert caught.value.file == str(root / "toy" / "/".join(["d"] * 65))
+    assert sorted(list_code(allowed, "toy")) == ["toy/__init__.py", "toy/train.py"]
+
+
+def test_a_recipe_folder_that_cannot_be_looked_at_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        list_code(tmp_path, "x" * 300)
+
+    assert caught.value.message == "the recipe folder cannot be read: File name too long"
+    assert caught.value.file == str(tmp_path / ("x" * 300))
+
+
+def test_a_sparse_entry_is_no_plain_file_however_large_it_says_it_is(tmp_path: Path) -> None:
+    archive = tmp_path / "x.tar"
+    entry = tarfile.TarInfo("toy/a.py")
+    header = bytearray(entry.tobuf(tarfile.GNU_FORMAT))
+    header[156:157] = tarfile.GNUTYPE_SPARSE
+    header[483:495] = b"100000000000"
+    header[148:156] = b"        "
+    header[148:156] = f"{sum(header):06o}\0 ".encode()
+    archive.write_bytes(bytes(header) + bytes(1024))
+
+    with pytest.raises(InputError) as caught:
+        list_archive(archive)
+
+    assert caught.value.message == "the archive holds `toy/a.py`, which is no plain file"
+
+
+def test_an_archive_with_one_file_twice_is_refused(tmp_path: Path) -> None:
+    archive = tmp_path / "x.tar"
+    with tarfile.open(archive, "w") as tar:
+        for _ in range(2):
+            tar.addfile(tarfile.TarInfo("a"))
+
+    with pytest.raises(InputError) as caught:
+        list_archive(archive)
+
+    assert caught.value.message == "the archive holds `a` twice"
+
+
+def test_a_chain_of_extended_headers_is_refused(tmp_path: Path) -> None:
+    entry = tarfile.TarInfo("x")
+    entry.type = tarfile.XHDTYPE
+    (tmp_path / "x.tar").write_bytes(entry.tobuf(tarfile.USTAR_FORMAT) * 5000)
+
+    with pytest.raises(InputError) as caught:
+        list_archive(tmp_path / "x.tar")
+
+    assert caught.value.message.startswith("the archive cannot be read: ")
+
+
+def test_an_archive_of_too_many_files_is_refused(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "x.tar", "w") as tar:
+        for number in range(20_001):
+            tar.addfile(tarfile.TarInfo(f"{number}"))
+
+    with pytest.raises(InputError) as caught:
+        list_archive(tmp_path / "x.tar")
+
+    assert caught.value.message == "the archive is too large: over 20000 files or 1024 MiB"

@@ -7,6 +7,7 @@ import pytest
 from rdlc.adapters.workspace.code import list_code
 from rdlc.adapters.workspace.git import find_commit, read_git_state
 from rdlc.core.provenance import GitState
+from rdlc.errors import RdlcError
 from tests.projects import commit_all, git, make_project, make_repository
 
 
@@ -150,3 +151,119 @@ def test_a_variable_of_a_git_hook_does_not_lead_to_another_repository(
     monkeypatch.setenv("GIT_INDEX_FILE", str(other / ".git/index"))
 
     assert state(folder) == before
+
+
+SHOUT = "#!/bin/sh\ntouch {mark}\ncat\n"
+
+
+def test_no_program_that_the_repository_names_is_started(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "project")
+    mark, program = tmp_path / "ran", tmp_path / "program"
+    program.write_text(SHOUT.format(mark=mark))
+    program.chmod(0o755)
+    for hook in ("post-index-change", "pre-auto-gc"):
+        (folder / ".git/hooks").mkdir(exist_ok=True)
+        (folder / ".git/hooks" / hook).symlink_to(program)
+    for setting in (
+        "filter.x.clean", "filter.x.smudge", "filter.x.process", "diff.x.textconv", "diff.x.command",
+        "diff.external", "core.pager", "core.fsmonitor", "core.sshCommand", "gpg.program", "pager.log",
+    ):  # fmt: skip
+        git(folder, "config", setting, str(program))
+    for setting in ("log.showSignature=true", "filter.x.required=true"):
+        git(folder, "config", *setting.split("="))
+    (folder / ".git/info").mkdir(exist_ok=True)
+    (folder / ".git/info/attributes").write_text("* filter=x diff=x\n")
+    (folder / "recipes/toy/.gitattributes").write_text("* filter=x diff=x\n")
+    signed = git(folder, "cat-file", "commit", "HEAD").replace(
+        "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
+    )
+    (tmp_path / "commit").write_text(signed + "\n")
+    commit = git(folder, "hash-object", "-t", "commit", "-w", str(tmp_path / "commit"))
+    git(folder, "update-ref", "HEAD", commit)
+    (folder / "recipes/toy/train.py").write_text("changed\n")
+    mark.unlink(missing_ok=True)
+
+    found = known(folder)
+    find_commit(folder / "recipes/toy", tree=found.tree, first="")
+
+    assert found.patch.endswith("@@ -1 +1 @@\n-print('training')\n+changed\n")
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize("damaged", [".git/index", "blob"])
+def test_a_git_that_fails_is_not_taken_for_no_change(tmp_path: Path, damaged: str) -> None:
+    folder = make_repository(tmp_path)
+    blob = git(folder, "rev-parse", "HEAD:recipes/toy/train.py")
+    path = folder / (f".git/objects/{blob[:2]}/{blob[2:]}" if damaged == "blob" else damaged)
+    path.chmod(0o644)
+    path.write_bytes(b"damaged")
+    (folder / "recipes/toy/train.py").write_text("changed\n")
+
+    found = known(folder)
+
+    assert found.patch == ""
+    assert found.patch_omitted.startswith("git failed to ")
+    assert found.patch_omitted.endswith("; the record keeps the code in shipped.tar")
+
+
+TEXTS = ("", "a\n", "a", "a\nb\n", "a\nb", "a\n\n", "-- a\n", "a\r\nb\n", "".join(f"{n}\n" for n in range(40)),
+         "".join(f"{n if n % 9 else 'x'}\n" for n in range(40)))  # fmt: skip
+
+
+def test_git_applies_the_patch_of_any_text(tmp_path: Path) -> None:
+    folder = make_repository(tmp_path / "project")
+    toy = folder / "recipes/toy"
+    pairs = [(old, new) for old in (*TEXTS, None) for new in (*TEXTS, None) if (old, new) != (None, None)]
+    for number, (old, _) in enumerate(pairs):
+        if old is not None:
+            (toy / f"file {number}.py").write_bytes(old.encode())
+    commit_all(folder, "second")
+    for number, (_, new) in enumerate(pairs):
+        path = toy / f"file {number}.py"
+        path.unlink(missing_ok=True)
+        if new is not None:
+            path.write_bytes(new.encode())
+    git(folder, "add", "--all")
+
+    found = known(folder)
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "--quiet", str(folder), str(other))
+    (tmp_path / "patch").write_bytes(found.patch.encode())
+    git(other, "apply", "--whitespace=nowarn", str(tmp_path / "patch"))
+
+    assert (found.patch_omitted, found.untracked) == ("", ())
+    assert list_code(other / "recipes", "toy") == list_code(folder / "recipes", "toy")
+
+
+@pytest.mark.parametrize("size", [0, 300_000])
+def test_a_secret_in_the_change_is_refused_also_where_the_patch_is_not_kept(tmp_path: Path, size: int) -> None:
+    folder = make_repository(tmp_path)
+    (folder / "recipes/toy/train.py").write_text("x\n" + "y" * size + "\nkey = 'AKIA" + "A" * 16 + "'\n")
+
+    with pytest.raises(RdlcError) as caught:
+        state(folder)
+
+    assert caught.value.message == "the uncommitted change holds what looks like an AWS access key"
+    assert caught.value.file == "recipes/toy/train.py:3"
+
+
+def test_a_recipe_that_is_in_no_commit_is_untracked(tmp_path: Path) -> None:
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "commit", "--quiet", "--allow-empty", "--message", "empty")
+    make_project(tmp_path)
+
+    found = known(tmp_path)
+
+    assert (found.tree, found.patch, found.patch_omitted) == ("(not committed)", "", "")
+    assert found.untracked == ("toy/__init__.py", "toy/train.py")
+
+
+def test_a_repository_with_the_other_hash_is_read_too(tmp_path: Path) -> None:
+    make_project(tmp_path)
+    git(tmp_path, "init", "--quiet", "--object-format=sha256")
+    commit_all(tmp_path, "first")
+    clean = known(tmp_path)
+    (tmp_path / "recipes/toy/train.py").write_text("changed\n")
+
+    assert (clean.patch, clean.patch_omitted, len(clean.tree)) == ("", "", 64)
+    assert known(tmp_path).patch.startswith("diff --git a/recipes/toy/train.py b/recipes/toy/train.py\n")
