@@ -10,7 +10,7 @@ CORE_READY := $(CORE_VENV)/.set-up-core
 COG_FILES := $(wildcard README.md CONTRIBUTING.md lock/README.md)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-core check check-format check-lint check-types check-architecture check-docs fmt bench clean
+.PHONY: help dev demo test test-late test-core check check-format check-lint check-types check-architecture check-docs fmt bench clean
 .SUFFIXES:
 
 help: ## show this list
@@ -75,10 +75,16 @@ demo: $(READY) ## lock, run, replay and compare a tiny training run (.demo/proje
 	@sh -eu -c "$$demo_script"
 
 test: $(READY) ## the whole default test suite
-	@$(RUN) pytest $(ARGS)
+	@.ci/test-programs
+	@$(RUN) pytest -n 2 --dist loadfile $(ARGS)
+
+test-late: $(READY) ## the tests that take long: every kind of kill, on a real Ray
+	@.ci/test-programs
+	@$(RUN) pytest -m late $(ARGS)
 
 test-core: $(CORE_READY) ## the tests that need neither Ray nor PyTorch, in a venv without them
-	@RDLC_WITHOUT_TRAIN=1 $(CORE_VENV)/bin/python -m pytest $(ARGS)
+	@.ci/test-programs
+	@RDLC_WITHOUT_TRAIN=1 $(CORE_VENV)/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: check-format check-lint check-types check-architecture check-docs ## formatting, lint, types, architecture, generated documentation
 
@@ -99,6 +105,7 @@ check-architecture: $(READY)
 	@PYTHONPATH=recipes $(VENV)/bin/lint-imports --no-cache --no-logo >$(VENV)/lint-imports.log || { cat $(VENV)/lint-imports.log; exit 1; }
 
 check-docs: $(READY)
+	@.ci/test-programs
 	@echo "cog --check $(COG_FILES)"
 	@$(RUN) cogapp --check --check-fail-msg='`make fmt` writes it anew' --diff --verbosity=0 $(COG_FILES)
 

@@ -125,6 +125,7 @@ def test_changed_recipe_is_refused_by_run_and_replay_and_the_file_is_named(
     assert set((project.path / "runs").glob("*/*")) == before
 
 
+@pytest.mark.late
 @pytest.mark.timeout(900)
 def test_killed_rank_fails_the_run_and_killed_rdlc_leaves_nothing_and_a_record(
     project: Project, baseline_run: dict[str, Any]

@@ -257,3 +257,8 @@ def record_in(path: Path) -> RunRecord:
 
 def lock_in(path: Path) -> RunLock:
     return read_lock(path.read_bytes(), name="lock").lock
+
+
+def baseline_of(path: Path) -> Path:
+    """Where the baseline of this lock stands."""
+    return path.with_name(path.name.replace(".lock.", ".baseline."))

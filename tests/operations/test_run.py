@@ -1,6 +1,5 @@
-"""Run and replay: what is recorded and judged, and what becomes the baseline."""
+"""What a run leaves: what is recorded of it, however it ends, and how it is judged."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,14 +7,13 @@ import pytest
 from rdlc.adapters.ray.status import JobEnd
 from rdlc.cli.wiring import LocalArchive
 from rdlc.core.baseline import read_baseline
-from rdlc.core.record import write_record
-from rdlc.errors import Interrupted, RdlcError
+from rdlc.errors import Interrupted
 from rdlc.operations.verify import verify_record
-from tests.diff_samples import TENSORS, a_fingerprint, change_step, change_tensor, make_outcome
+from tests.diff_samples import make_outcome
 from tests.operations.scripted import (
     FINISHED,
     ScriptedMachine,
-    Voice,
+    baseline_of,
     ending,
     finishing,
     hanging,
@@ -26,24 +24,6 @@ from tests.operations.scripted import (
     records,
     run,
     stepping,
-)
-from tests.projects import make_project
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> ScriptedMachine:
-    return ScriptedMachine(make_project(tmp_path / "project"))
-
-
-def baseline_of(path: Path) -> Path:
-    return path.with_name(path.name.replace(".lock.", ".baseline."))
-
-
-OTHER = change_tensor(
-    change_step(make_outcome(), 2, gradient_norm=(9.0).hex(), parameters=a_fingerprint(77)),
-    2,
-    TENSORS[1],
-    a_fingerprint(9),
 )
 
 
@@ -64,56 +44,6 @@ def test_a_run_that_finishes_is_recorded_and_becomes_the_baseline(machine: Scrip
     baseline = read_baseline(baseline_of(path).read_bytes(), name="b")
     assert (baseline.lock_id, baseline.outcome, baseline.record) == (lock_in(path).id, make_outcome(), record.id)
     assert verify_record(result.path, archive=LocalArchive()).findings == ()
-
-
-def test_a_replay_with_the_same_bits_is_reproduced(machine: ScriptedMachine) -> None:
-    path = lock(machine)
-    run(machine, path)
-
-    result = run(machine, path, kind="replay")
-
-    assert (result.record.level, result.is_fine, result.baseline) == ("outcome-bitwise", True, "compared")
-    assert result.record.evidence[-1] == (
-        "every bit is the same: loss and gradient norm of 3 steps, 8 parameter fingerprints, the final parameters"
-    )
-
-
-def test_a_replay_with_other_bits_names_the_first_step_and_parameter(machine: ScriptedMachine) -> None:
-    path = lock(machine)
-    run(machine, path)
-    machine.script = finishing(OTHER)
-
-    result = run(machine, path, kind="replay")
-
-    assert (result.record.status, result.record.level, result.is_fine) == ("finished", "execution", False)
-    assert result.record.outcome == (
-        "first differs at step 2 in gradient norm, parameters; first parameter `model.layers.10.weight`, "
-        "1 of 2 parameters differ at step 2"
-    )
-
-
-def test_a_replay_without_a_baseline_says_that_nothing_was_compared(machine: ScriptedMachine) -> None:
-    path = lock(machine, settings={"claim": "execution"})
-
-    result = run(machine, path, kind="replay")
-
-    assert (result.record.level, result.is_fine, result.baseline) == ("execution", True, "none")
-    assert result.record.outcome == "no baseline stands beside the lock, so no outcome was compared"
-
-
-def test_a_replay_that_claims_an_outcome_is_refused_before_it_starts_without_a_baseline(
-    machine: ScriptedMachine,
-) -> None:
-    path = lock(machine)
-
-    with pytest.raises(RdlcError) as caught:
-        run(machine, path, kind="replay")
-
-    assert (caught.value.message, caught.value.hint) == (
-        "the lock claims `outcome-bitwise`, and there is no baseline to compare with",
-        f"`rdlc run {path}` makes it",
-    )
-    assert records(machine) == []
 
 
 def test_a_spec_is_locked_into_its_record_and_gives_no_baseline(machine: ScriptedMachine) -> None:
@@ -232,85 +162,3 @@ def test_an_interrupted_run_is_recorded_as_far_as_it_came(machine: ScriptedMachi
     assert machine.ended == [record.token]
     assert machine.jobs[0].stops >= 1
     assert not LocalArchive().is_held(path)
-
-
-def leave_dead(machine: ScriptedMachine, path: Path) -> Path:
-    """A record whose run was killed: it says that it runs, and is held by nobody."""
-    result = run(machine, path)
-    dead = result.path.with_name("20200101T000000Z-dead")
-    result.path.rename(dead)
-    (dead / "record.json").write_bytes(
-        write_record(replace(result.record, id=dead.name, status="running", token="dead", ended="", files={}))
-    )
-    (dead / ".running").touch()
-    return dead
-
-
-def test_the_record_of_a_killed_run_is_closed_by_the_next_one(machine: ScriptedMachine) -> None:
-    path = lock(machine)
-    dead = leave_dead(machine, path)
-    machine.ended.clear()
-    voice = Voice()
-
-    result = run(machine, path, voice=voice)
-
-    record = record_in(dead)
-    assert result.is_fine
-    assert (record.status, record.reason, record.steps_done) == ("interrupted", "rdlc was killed", 3)
-    assert machine.ended == ["dead", result.record.token]
-    assert not (dead / ".running").exists()
-    assert voice.notes[0] == f"an earlier run was killed; its record is closed now: {dead}"
-
-
-@pytest.mark.parametrize("data", [b"", b"{", b"\xff" * 10, None])
-def test_what_cannot_be_read_of_a_killed_run_does_not_stop_the_next_one(
-    machine: ScriptedMachine, data: bytes | None
-) -> None:
-    path = lock(machine)
-    dead = leave_dead(machine, path)
-    if data is None:
-        (dead / "record.json").unlink()
-    else:
-        (dead / "record.json").write_bytes(data)
-    before = {file.name for file in dead.iterdir()}
-
-    voices = [Voice(), Voice()]
-
-    results = [run(machine, path, voice=voice) for voice in voices]
-
-    assert [result.is_fine for result in results] == [True, True]
-    assert [len(voice.warnings) for voice in voices] == [1, 0]
-    assert before - {".running"} <= {file.name for file in dead.iterdir()}
-
-
-def test_a_second_run_keeps_the_baseline(machine: ScriptedMachine) -> None:
-    path = lock(machine)
-    run(machine, path)
-    before = baseline_of(path).read_bytes()
-    machine.script = finishing(OTHER)
-
-    result = run(machine, path)
-
-    assert (result.is_fine, result.baseline, baseline_of(path).read_bytes()) == (True, "kept", before)
-
-
-def test_rebaseline_replaces_the_baseline(machine: ScriptedMachine) -> None:
-    path = lock(machine)
-    run(machine, path)
-    machine.script = finishing(OTHER)
-
-    result = run(machine, path, is_rebaseline=True)
-
-    assert result.baseline == "replaced"
-    assert read_baseline(baseline_of(path).read_bytes(), name="b").outcome == OTHER
-
-
-def test_a_failed_run_does_not_replace_the_baseline(machine: ScriptedMachine) -> None:
-    path = lock(machine)
-    run(machine, path)
-    before = baseline_of(path).read_bytes()
-    machine.script = ending(JobEnd(reason="exited", exit_status=1))
-
-    result = run(machine, path, is_rebaseline=True)
-
-    assert (result.baseline, baseline_of(path).read_bytes()) == ("not-due", before)

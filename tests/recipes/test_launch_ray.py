@@ -96,6 +96,7 @@ def test_a_run_whose_rank_was_killed_continues_and_ends_with_the_bits_of_an_unbr
     assert list(scratch.iterdir()) == []
 
 
+@pytest.mark.late
 @pytest.mark.slow
 def test_a_killed_rank_fails_a_run_that_allows_no_failure(tmp_path: Path, scratch: Path) -> None:
     config = make_config(recipe={"steps": 5000, "fingerprint_every": 5000}, scratch=str(scratch))
