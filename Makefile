@@ -76,7 +76,7 @@ demo: $(READY) ## lock, run, replay and compare a tiny training run (.demo/proje
 
 test: $(READY) ## the whole default test suite
 	@.ci/test-programs
-	@$(RUN) pytest -n 2 --dist loadfile $(ARGS)
+	@$(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-late: $(READY) ## the tests that take long: every kind of kill, on a real Ray
 	@.ci/test-programs
@@ -84,7 +84,7 @@ test-late: $(READY) ## the tests that take long: every kind of kill, on a real R
 
 test-core: $(CORE_READY) ## the tests that need neither Ray nor PyTorch, in a venv without them
 	@.ci/test-programs
-	@RDLC_WITHOUT_TRAIN=1 $(CORE_VENV)/bin/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@RDLC_WITHOUT_TRAIN=1 $(CORE_VENV)/bin/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: check-format check-lint check-types check-architecture check-docs ## formatting, lint, types, architecture, generated documentation
 

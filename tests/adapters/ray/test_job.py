@@ -68,8 +68,9 @@ def test_driver_ignores_and_blocks_no_signal_and_leads_a_session(tmp_path: Path)
         signal.signal(signal.SIGTERM, before)
 
     lines = job.log.read_text().splitlines()
-    signals = [line for line in lines if line.startswith(("SigBlk", "SigIgn"))]
-    assert signals == ["SigBlk:\t" + "0" * 16, "SigIgn:\t" + "0" * 16]
+    # Signals 32 and 33 are libc's own: no program can set them, so they are as whoever started us left them.
+    masks = {line[:6]: int(line[8:], 16) & ~(0b11 << 31) for line in lines if line[:6] in ("SigBlk", "SigIgn")}
+    assert masks == {"SigBlk": 0, "SigIgn": 0}
     assert lines[-1].split()[5] == str(running.driver_pid)
 
 
