@@ -9,6 +9,9 @@ READY := $(VENV)/.set-up-dev
 CORE_READY := $(CORE_VENV)/.set-up-core
 COG_FILES := $(wildcard README.md CONTRIBUTING.md lock/README.md)
 
+# Without bytecode every process of every run would compile PyTorch and Ray anew: it doubles the time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help dev demo test test-late test-core check check-format check-lint check-types check-architecture check-docs fmt bench clean
 .SUFFIXES:

@@ -52,7 +52,7 @@ def driver_environment(
     """
     locked = locked_environment(lock)
     passed = {name: shell[name] for name in PASSED if name in shell}
-    ours = {"PYTHONPATH": code, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
+    ours = {"PYTHONPATH": code, "PYTHONNOUSERSITE": "1"}
     # Ours come last: nothing may say which code runs, and no secret may take the place of a locked value.
     values = {"LANG": "C.UTF-8", **passed, **secrets, **locked, **ours}
     ignored = sorted(name for name, value in shell.items() if name.startswith(MATTERS) and values.get(name) != value)

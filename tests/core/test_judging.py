@@ -227,7 +227,6 @@ def test_the_driver_gets_the_locked_variables_and_little_of_the_shell() -> None:
         "PATH": "/bin",
         "HOME": "/h",
         "PYTHONPATH": "/code",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONNOUSERSITE": "1",
         "HF_TOKEN": "t",
         **locked_environment(LOCK),

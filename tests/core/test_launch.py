@@ -8,7 +8,7 @@ from tests.core.lock_samples import full_lock
 
 
 def test_no_locked_variable_and_no_secret_says_which_code_runs() -> None:
-    ours = {"PYTHONPATH": "/code", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}
+    ours = {"PYTHONPATH": "/code", "PYTHONNOUSERSITE": "1"}
     lock = full_lock()
     evil = dict.fromkeys(ours, Setting(value="/tmp/evil", origin="recipe.deterministic"))
     sections = replace(lock.sections, cluster=replace(lock.sections.cluster, settings=evil))
