@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fsdp_qwen.checkpoint_index import checkpoint_name
 from tests.recipes.conftest import Start, make_config, read_lines, start_driver, wait_for
 
 # Long enough that a rank can be killed between two checkpoints, on a machine of any speed.
@@ -28,6 +29,15 @@ def kill_rank_after(output: Path, *, rank: int, step: int) -> int:
     pid = json.loads((output / f"workers/{rank}/worker.json").read_text())["pid"]
     os.kill(pid, signal.SIGKILL)
     return int(pid)
+
+
+def wait_for_checkpoint(output: Path, *, step: int) -> None:
+    """Returns once Ray's controller has taken a checkpoint over, which is later than its last rank gave it."""
+    deadline = time.monotonic() + 400
+    name = checkpoint_name(step)
+    while not any(name in path.read_text() for path in output.glob("checkpoints/*/checkpoint_manager_snapshot.json")):
+        assert time.monotonic() < deadline, "the run does not get to its checkpoint"
+        time.sleep(0.01)
 
 
 def processes_below(folder: Path) -> list[str]:
@@ -60,6 +70,7 @@ def test_a_run_whose_rank_was_killed_continues_and_ends_with_the_bits_of_an_unbr
     config = make_config(recipe=RECIPE, max_failures=1, scratch=str(scratch))
     driver = start_driver(folder, config)
     output = folder / "output"
+    wait_for_checkpoint(output, step=20)
     pid = kill_rank_after(output, rank=1, step=24)
 
     ended = wait_for(driver, output)
