@@ -6,7 +6,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -25,7 +24,6 @@ from tests.adapters.ray.trees import (
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(find_spec("ray") is None, reason="needs ray, of the extra `train`"),
 ]
 
 DRIVER = """
