@@ -13,7 +13,7 @@ COG_FILES := $(wildcard README.md CONTRIBUTING.md lock/README.md)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-late test-core check check-format check-lint check-types check-architecture check-docs fmt bench clean
+.PHONY: help dev demo test test-late test-network test-core check check-format check-lint check-types check-architecture check-docs fmt bench clean
 .SUFFIXES:
 
 help: ## show this list
@@ -84,6 +84,9 @@ test: $(READY) ## the whole default test suite
 test-late: $(READY) ## the tests that take long: every kind of kill, on a real Ray
 	@.ci/test-programs
 	@$(RUN) pytest -m late $(ARGS)
+
+test-network: $(READY) ## the tests that ask the machine's real package index
+	@$(RUN) pytest -m network $(ARGS)
 
 test-core: $(CORE_READY) ## the tests that need neither Ray nor PyTorch, in a venv without them
 	@.ci/test-programs

@@ -152,7 +152,7 @@ def build(target: str, *, source: Path, into: Path) -> Path:
     return built
 
 
-def test_sdist_is_complete_and_the_wheel_made_of_it_carries_the_recipes(tmp_path: Path) -> None:
+def test_sdist_is_complete_and_the_wheel_made_of_it_carries_recipes_and_terraform(tmp_path: Path) -> None:
     sdist = build("sdist", source=ROOT, into=tmp_path)
     shutil.unpack_archive(sdist, tmp_path, filter="data")
     unpacked = tmp_path / sdist.name.removesuffix(".tar.gz")
@@ -165,7 +165,9 @@ def test_sdist_is_complete_and_the_wheel_made_of_it_carries_the_recipes(tmp_path
     assert files - in_sdist == set()
     package = {name for name in files if name.startswith("rdlc/")}
     recipes = {f"rdlc/_data/{name}" for name in files if name.startswith("recipes/")}
-    assert carried == package | recipes
+    # No provider lock of a root is hidden: it is what `terraform init` is held to.
+    terraform = {f"rdlc/_data/{name}" for name in files if name.startswith("terraform/")}
+    assert carried == package | recipes | terraform
     assert {"rdlc/__main__.py"} <= package
     assert {
         "rdlc/_data/recipes/fsdp_qwen/loop.py",

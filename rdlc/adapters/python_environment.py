@@ -4,6 +4,7 @@ A recipe is run by this interpreter, but with a search path of its own: nothing 
 `PYTHONPATH` or the user's own packages is on it. So what is installed is asked of such a process.
 """
 
+import csv
 import email.parser
 import importlib.metadata
 import json
@@ -13,8 +14,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from email.message import Message
 from pathlib import Path
 
+from rdlc.core.packages.base import Base, BaseDistribution
 from rdlc.core.sections import EnvironmentSection
 from rdlc.errors import InputError, RdlcError
 
@@ -47,9 +50,42 @@ def read_environment(*, threads_per_worker: int) -> EnvironmentSection:
     )
 
 
+def read_base() -> Base:
+    """This interpreter and what a recipe sees installed in it, as what extra packages are added to."""
+    library, version = platform.libc_ver()
+    found = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})(\..*)?", version) if library == "glibc" else None
+    held: dict[str, BaseDistribution] = {}
+    for distribution in _installed():
+        headers = _headers(distribution)
+        name, version = _name_and_version(distribution, headers)
+        if name and name != _OURSELVES and version:
+            requires = _requires(distribution, headers)
+            held.setdefault(name, BaseDistribution(name=name, version=version, requires=requires))
+    return Base(
+        python=platform.python_version(),
+        implementation=platform.python_implementation(),
+        machine=platform.machine(),
+        glibc=(int(found[1]), int(found[2])) if found else None,
+        distributions=tuple(held[name] for name in sorted(held)),
+        evidence="environment",
+    )
+
+
+def read_base_files() -> dict[str, str]:
+    """Each file of the installed distributions, from the folder that they are in, to the name of its owner."""
+    owners: dict[str, str] = {}
+    for distribution in _installed():
+        name = _name_and_version(distribution, _headers(distribution))[0]
+        for path in _recorded(distribution) if name and name != _OURSELVES else ():
+            if not path.startswith(("../", "/")) and "__pycache__/" not in path:
+                owners.setdefault(path, name)
+    return owners
+
+
 def editable_distributions() -> tuple[str, ...]:
     """The distributions that are installed as links to a folder: a version does not pin their files."""
-    names = {_name_and_version(distribution)[0] for distribution in _installed() if _is_editable(distribution)}
+    editable = [distribution for distribution in _installed() if _is_editable(distribution)]
+    names = {_name_and_version(distribution, _headers(distribution))[0] for distribution in editable}
     return tuple(sorted(names - {_OURSELVES}))
 
 
@@ -66,7 +102,7 @@ def describe_host() -> dict[str, str]:
 def _read_distributions() -> dict[str, str]:
     found: dict[str, str] = {}
     for distribution in _installed():
-        name, version = _name_and_version(distribution)
+        name, version = _name_and_version(distribution, _headers(distribution))
         # The first one on the path is the one that is imported.
         if name and name != _OURSELVES and version:
             found.setdefault(name, version)
@@ -108,14 +144,35 @@ def _read(distribution: importlib.metadata.Distribution, name: str) -> str | Non
         raise InputError(f"a distribution here has a file `{name}` that cannot be read", file=where) from error
 
 
-def _name_and_version(distribution: importlib.metadata.Distribution) -> tuple[str, str]:
+def _headers(distribution: importlib.metadata.Distribution) -> Message:
+    # `distribution.metadata` parses the long description too, again at each use: seconds over a whole environment.
+    text = _read(distribution, "METADATA") or _read(distribution, "PKG-INFO") or _read(distribution, "") or ""
+    return email.parser.HeaderParser().parsestr(text.partition("\n\n")[0])
+
+
+def _recorded(distribution: importlib.metadata.Distribution) -> list[str]:
+    """The paths that the installer wrote, as it wrote them down."""
+    lines = (_read(distribution, "RECORD") or "").splitlines()
+    try:
+        return [row[0] for row in csv.reader(lines) if row]
+    except csv.Error as error:
+        where = str(distribution.locate_file(""))
+        raise InputError("a distribution here has a file `RECORD` that cannot be read", file=where) from error
+
+
+def _requires(distribution: importlib.metadata.Distribution, headers: Message) -> tuple[str, ...]:
+    """What the distribution requires, one requirement each; an old one keeps it in a file of its own."""
+    lines = headers.get_all("Requires-Dist", [])
+    if not lines and _read(distribution, "METADATA") is None:
+        lines = distribution.requires or []
+    return tuple(" ".join(str(line).split()) for line in lines)
+
+
+def _name_and_version(distribution: importlib.metadata.Distribution, headers: Message) -> tuple[str, str]:
     """The normalised name and the version; empty where the metadata does not tell.
 
     Raises InputError for one that no lock can hold.
     """
-    # `distribution.metadata` parses the long description too, again at each use: seconds over a whole environment.
-    text = _read(distribution, "METADATA") or _read(distribution, "PKG-INFO") or _read(distribution, "") or ""
-    headers = email.parser.HeaderParser().parsestr(text.partition("\n\n")[0])
     name, version = str(headers.get("Name", "")), str(headers.get("Version", ""))
     for word, value in (("name", name), ("version", version)):
         if not value.isprintable():

@@ -7,12 +7,16 @@ import click
 from rich.console import Console
 
 from rdlc.adapters.workspace import files, records
+from rdlc.cli.diff_image import rebuild_data
 from rdlc.cli.diff_markdown import write_markdown
 from rdlc.cli.diff_text import write_pair
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.core.canonical import Json
 from rdlc.core.comparison import Comparison
+from rdlc.core.contents.inventory import Inventory
 from rdlc.core.diff import Change, Side
+from rdlc.core.image.locked_moves import describe_locked
+from rdlc.core.image.section import ImageSection
 from rdlc.errors import InputError
 from rdlc.operations.diff import Pair, diff_paths
 
@@ -31,10 +35,13 @@ def command(session: Session, *, given: tuple[str, ...], is_exit_asked: bool, as
 
     Each of A and B is a lock file, a baseline file, or a record: its folder or name. With more than
     two, the first is compared with each other one. Provenance is not compared.
+
+    Of two images it also says what moved and what kind of rebuild that is, with the evidence: nobody
+    is asked, so package lists are known only of images whose layers `rdlc image` read here before.
     """
     if as_markdown and session.as_json:
         raise InputError("`--markdown` and `--json` exclude each other", hint="`rdlc diff --help`")
-    pairs = diff_paths([Path(path) for path in given], files=_LocalFiles())
+    pairs = diff_paths([Path(path) for path in given], files=_LocalFiles(), layers=_CachedLayers())
     is_same = all(pair.difference.is_empty for pair in pairs)
     if is_same and not session.as_json:
         _note_sameness(session, pairs)
@@ -77,6 +84,18 @@ class _LocalFiles:
             raise InputError(f"cannot be read: {error.strerror}", file=str(given)) from error
 
 
+class _CachedLayers:
+    """The cache of layers of this user."""
+
+    def read_cached(self, image: ImageSection) -> Inventory | None:
+        """What is in a locked image; None if not all that it takes was read before."""
+        from rdlc.adapters.image_contents.cache import LayerCache, default_cache_folder
+        from rdlc.adapters.image_contents.reader import read_cached
+
+        digests = [layer.digest for layer in image.layers]
+        return read_cached(describe_locked(image), digests, LayerCache(default_cache_folder()))
+
+
 def _note_sameness(session: Session, pairs: tuple[Pair, ...]) -> None:
     session.note("no differences")
     for note in dict.fromkeys(note for pair in pairs for note in pair.difference.notes):
@@ -90,6 +109,7 @@ def _pair_data(pair: Pair) -> dict[str, Json]:
         "second": _side_data(pair.second),
         "same": difference.is_empty,
         "changes": [_change_data(change) for change in difference.changes],
+        "image": rebuild_data(pair.image) if pair.image else None,
         "outcome": _outcome_data(difference.outcome) if difference.outcome else None,
         "suspects": [change.path for change in difference.suspects],
         "notes": list(difference.notes),

@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from rdlc.cli.console import write_line
+from rdlc.cli.diff_image import rebuild_lines
+from rdlc.cli.image_text import move_lines
 from rdlc.core.canonical import Json
 from rdlc.core.comparison import Comparison, Divergence
 from rdlc.core.diff import Change, Difference
+from rdlc.core.image.locked_moves import LockedMoves
 from rdlc.operations.diff import Pair
 
 WORDS = {"changed": "changed", "removed": "only in A", "added": "only in B"}
@@ -33,6 +36,8 @@ def write_pair(console: Console, pair: Pair, *, is_first: bool) -> None:
         write_line(console, f"\n{section}", style="bold")
         for change in changes:
             write_line(console, f"  {_change_line(change, is_short)}", style=_STYLES[change.kind])
+    if pair.image is not None:
+        _write_rebuild(console, pair.image)
     _write_outcome(console, difference, is_short)
     if difference.notes:
         write_line(console, "\nnotes", style="bold")
@@ -73,7 +78,13 @@ def _change_line(change: Change, is_short: bool) -> str:
     old = value_text(change.old, is_short=is_short)
     new = value_text(change.new, is_short=is_short)
     values = {"changed": f"{old} -> {new}", "removed": old, "added": new}[change.kind]
-    return f"{WORDS[change.kind]:<9}  {change.address or 'the whole section'}  {values}"
+    return f"{WORDS[change.kind]:<9}  {change.subject or 'the whole section'}  {values}"
+
+
+def _write_rebuild(console: Console, image: LockedMoves) -> None:
+    write_line(console, "\nimage rebuild", style="bold")
+    for line in (*rebuild_lines(image), *move_lines(image.moves)):
+        write_line(console, f"  {line}" if line else "")
 
 
 def _write_outcome(console: Console, difference: Difference, is_short: bool) -> None:

@@ -11,7 +11,7 @@ from rdlc.core.contents.python_distributions import normalised_name
 from rdlc.core.image.oci_platform import parse_platform
 from rdlc.core.image.reference import parse_reference
 from rdlc.errors import InputError
-from rdlc.operations.image import ImageView, compare_references, inspect_image
+from rdlc.operations.image import ImageComparison, ImageView, compare_references, inspect_image
 
 STATUSES = {
     "described": "the image is described as far as the route tells",
@@ -54,7 +54,15 @@ def command(
     """Show what is in an image; with two, what moved between them.
 
     Nothing is pulled: digests, components, Python and OS packages come from the registry, each with
-    the level of its evidence: config-only, soci-toc, soci-verified or streamed.
+    the level of its evidence:
+
+    \b
+      config-only    what the image says of itself
+      soci-toc       published tables of contents, as the registry sent them
+      soci-verified  each table has its digest, and each piece that was read of a layer the digest
+                     that its table gives; the rest of the layer was not read: that it holds what
+                     the table lists rests on who published the table
+      streamed       every byte of every layer was read, and has its digest
     """
     source = RegistryImages(
         session, route=route_named(route), is_verified=is_verified, use_cache=not no_cache, plain_http=plain_http
@@ -74,6 +82,10 @@ def command(
             show=lambda console: describe_view(console, view, show_all=show_all, requires=requirements),
         )
     comparison = compare_references(first, parse_reference(other), platform=wanted, source=source)
+    return _describe(comparison, is_exit_asked=is_exit_asked)
+
+
+def _describe(comparison: ImageComparison, *, is_exit_asked: bool) -> Answer:
     is_same = comparison.moves.kind == "same"
 
     def show(console: Console) -> None:

@@ -15,6 +15,7 @@ from rdlc.adapters.registry.answers import ImageNotFoundError
 from rdlc.adapters.registry.client import Registry
 from rdlc.cli.byte_progress import ByteProgress
 from rdlc.cli.edge import Session
+from rdlc.core.contents.inventory import Evidence
 from rdlc.core.contents.layer_facts import LayerFacts
 from rdlc.core.image.known_issues import KnownIssue, read_known_issues
 from rdlc.core.image.oci import ResolvedImage
@@ -40,6 +41,11 @@ class RegistryImages:
         self._options = ReadOptions(route=route, verify=is_verified)
         self._cache = LayerCache(default_cache_folder()) if use_cache and route != "config" else None
         self._plain_http = plain_http
+
+    @property
+    def wanted_evidence(self) -> Evidence:
+        """The weakest evidence that the route gives."""
+        return self._options.least_evidence
 
     @cached_property
     def registry(self) -> Registry:

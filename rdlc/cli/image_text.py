@@ -1,6 +1,6 @@
 """Images and their differences, as text and as JSON."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 
@@ -66,17 +66,25 @@ def describe_moves(console: Console, moves: ImageMoves, old: ImageView, new: Ima
     write_line(console, f"\nrebuild  {moves.kind}: {KIND_WORDS[moves.kind]}")
     evidence = (old.contents.inventory.evidence, new.contents.inventory.evidence)
     write_line(console, f"evidence {' and '.join(dict.fromkeys(evidence))}")
-    for group in GROUPS:
-        members = [move for move in moves.moves if move.group == group]
-        if members:
-            write_line(console, f"\n{group}")
-        for move in members:
-            write_line(console, f"  {move_words(move)}")
+    for line in move_lines(moves):
+        write_line(console, line)
+    inventories = (old.contents.inventory, new.contents.inventory)
+    for note in dict.fromkeys(note for inventory in inventories for note in inventory.notes):
+        write_line(console, f"\nnote: {note}")
     gone = {issue.id for issue in old.issues} - {issue.id for issue in new.issues}
     for issue in old.issues:
         if issue.id in gone:
             write_line(console, f"\nno longer there: {issue.title} ({issue.id})")
     describe_issues(console, new.issues)
+
+
+def move_lines(moves: ImageMoves) -> Iterator[str]:
+    """Every move on a line below its group, with an empty line before each group."""
+    for group in GROUPS:
+        members = [move for move in moves.moves if move.group == group]
+        if members:
+            yield from ("", group)
+        yield from (f"  {move_words(move)}" for move in members)
 
 
 def move_words(move: Move) -> str:
@@ -87,10 +95,9 @@ def move_words(move: Move) -> str:
         change = f"removed (was {move.old})"
     else:
         change = f"{move.old} -> {move.new}"
-    change = change.replace("\n", "\\n")
     place = "" if move.place == "component" else f"  ({move.place})"
     risk = f"  risk: {move.risk}" if move.risk else ""
-    return f"{move.name}  {change}{place}{risk}"
+    return f"{move.name}  {change}{place}{risk}".replace("\n", "\\n")
 
 
 def describe_issues(console: Console, issues: Sequence[KnownIssue]) -> None:

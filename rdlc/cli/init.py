@@ -12,10 +12,23 @@ from rdlc.adapters.workspace.files import write_atomically
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.paths import shown
+from rdlc.errors import InputError
 from rdlc.operations.init import init_folder
 
 _PACKAGE = "fsdp_qwen"
-_SPECS = {"local": "specs/tiny.yaml"}
+_SPECS = {"local": "specs/tiny.yaml", "docker": "specs/docker.yaml"}
+_TARGETS = {"local": "an embedded Ray on this machine", "docker": "containers of a locked image"}
+
+
+class Target(click.Choice[str]):
+    """One of the targets; `--target` with nothing behind it lists them."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The target, as click does it; raises InputError for none."""
+        if not value:
+            listed = ", ".join(f"`{name}` ({meaning})" for name, meaning in _TARGETS.items())
+            raise InputError(f"`--target` takes one of {listed}", hint="`rdlc init DIR --target local`")
+        return super().convert(value, param, ctx)
 
 
 class Template:
@@ -38,7 +51,14 @@ class Template:
 
 @verb("init", statuses={"ready": "the folder can be locked"})
 @click.argument("folder", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
-@click.option("--target", type=click.Choice(tuple(_SPECS)), required=True, help="Where the run is to happen.")
+@click.option(
+    "--target",
+    type=Target(tuple(_SPECS)),
+    is_flag=False,
+    flag_value="",
+    required=True,
+    help="Where the run is to happen; alone it lists what there is.",
+)
 def command(session: Session, *, folder: Path, target: str) -> Answer:
     """Make a folder ready to lock: a commented run spec and its recipe.
 

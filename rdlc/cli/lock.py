@@ -1,5 +1,6 @@
 """`rdlc lock`: freeze a run spec."""
 
+import difflib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,13 +12,20 @@ from rdlc.cli.console import shown_digest, write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
+from rdlc.cli.infra_source import infra_tools
+from rdlc.cli.locked_infra_text import describe_infra, infra_data
+from rdlc.cli.package_source import IndexPackages
+from rdlc.cli.package_text import describe_packages, packages_data
 from rdlc.cli.paths import shown
 from rdlc.cli.wiring import LocalWorkspace
 from rdlc.core.canonical import Json
+from rdlc.core.packages.request import normalise_package_name, normalise_replacement
+from rdlc.core.text import printable
 from rdlc.errors import InputError
 from rdlc.operations.lock import LockRequest, LockResult, lock_spec
+from rdlc.operations.lock_image import LockedImage
 
-UPGRADES = ("image", "all")
+UPGRADES = ("image", "packages", "packages:NAME", "infra", "all")
 STATUSES = {
     "locked": "the lock was written",
     "unchanged": "the lock already said the same",
@@ -51,9 +59,17 @@ STATUSES = {
 @click.option(
     "--upgrade",
     "upgrades",
-    type=click.Choice(UPGRADES),
+    metavar=f"[{'|'.join(UPGRADES)}]",
     multiple=True,
     help="Take what this part resolves to now, and show what moved.",
+)
+@click.option(
+    "--allow-replace",
+    "replacements",
+    metavar="NAME=REASON",
+    multiple=True,
+    help="Let extra packages replace this distribution; the reason is locked. `packages.allow_replace` in the "
+    "spec says so for good.",
 )
 @click.option(
     "--contents",
@@ -61,6 +77,18 @@ STATUSES = {
     default="config",
     show_default=True,
     help="How an image is looked into, as --route of `rdlc image`.",
+)
+@click.option(
+    "--bind",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Values that place the run: zones, names, account, reservation. Kept beside the lock, and not in its id.",
+)
+@click.option(
+    "--terraform-bin",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="The Terraform that fingerprints the plan; RDLC_TERRAFORM or the one on PATH if not given.",
 )
 @click.option("--plain-http", metavar="HOST:PORT", multiple=True, help="Ask this registry without TLS.")
 def command(
@@ -72,14 +100,18 @@ def command(
     settings: tuple[str, ...],
     like: Path | None,
     upgrades: tuple[str, ...],
+    replacements: tuple[str, ...],
     contents: str,
+    bind: Path | None,
+    terraform_bin: Path | None,
     plain_http: tuple[str, ...],
 ) -> Answer:
     """Freeze a run spec into a run lock.
 
     The lock says what a run is: name, image or environment, workers, shipped code, data and merged
     config, each with its digest. Locking the same again changes no byte; an image is kept while its
-    request is unchanged, also when its tag has moved.
+    request is unchanged, also when its tag has moved. So are extra packages, while what they are added
+    to is unchanged too.
     """
     request = LockRequest(
         spec=spec,
@@ -87,11 +119,16 @@ def command(
         settings=read_settings(settings),
         like=like,
         is_check=is_check,
-        upgrades=frozenset(upgrades),
+        upgrades=_read_upgrades(upgrades),
+        replacements=_read_replacements(replacements),
+        bind=bind,
         tool=f"rdlc {__version__}",
     )
     images = RegistryImages(session, route=route_named(contents), plain_http=plain_http)
-    result = lock_spec(request, workspace=LocalWorkspace(), images=images, reporter=session)
+    index = IndexPackages(session)
+    infra = infra_tools(session, terraform_bin=terraform_bin)
+    workspace = LocalWorkspace()
+    result = lock_spec(request, workspace=workspace, images=images, index=index, infra=infra, reporter=session)
     status = "unchanged" if result.is_unchanged else "locked"
     if is_check and not result.is_unchanged:
         status = "would-change"
@@ -105,6 +142,8 @@ def command(
             "fates": dict(result.fates),
             "like": dict(result.like_fates),
             "image": _image_data(result),
+            "packages": packages_data(result.packages) if result.packages else None,
+            "infra": infra_data(result.infra) if result.infra else None,
         },
         show=lambda console: _show(session, console, result, status),
     )
@@ -118,6 +157,37 @@ def read_settings(settings: tuple[str, ...]) -> Mapping[str, str]:
         if not equals or not address:
             raise InputError(f"`--set {setting}` must have the form PATH=VALUE", hint="`--set recipe.seed=1`")
         read[address] = value
+    return read
+
+
+def _read_upgrades(upgrades: tuple[str, ...]) -> frozenset[str]:
+    """The parts to upgrade; one package as `packages:` and its normalised name."""
+    read = set()
+    for part in upgrades:
+        section, colon, name = part.partition(":")
+        if section == "packages" and name:
+            read.add(f"packages:{normalise_package_name(name)}")
+        elif part in UPGRADES and not colon:
+            read.add(part)
+        else:
+            known = ", ".join(f"`{word}`" for word in UPGRADES)
+            near = difflib.get_close_matches(part, UPGRADES, n=1)
+            hint = f"did you mean `{near[0]}`?" if near else None
+            raise InputError(f"`--upgrade {part}`: must be one of {known}", hint=hint)
+    return frozenset(read)
+
+
+def _read_replacements(options: tuple[str, ...]) -> Mapping[str, str]:
+    """The `--allow-replace NAME=REASON` options as a mapping from normalised name to reason."""
+    read = {}
+    for option in options:
+        name, _, reason = option.partition("=")
+        if not reason.strip():
+            raise InputError(
+                f"`--allow-replace {option}` must have the form NAME=REASON",
+                hint='`--allow-replace torchvision="a fix that the image lacks"`',
+            )
+        read[normalise_replacement(name)] = printable(reason.strip())
     return read
 
 
@@ -147,13 +217,21 @@ def _show(session: Session, console: Console, result: LockResult, status: str) -
         write_line(console, f"  {name:<11}  {shown_digest(console, digest)}  {result.fates[name]}")
     for name, fate in result.like_fates.items():
         write_line(console, f"  {name:<11}  {'as in' if fate == 'same' else 'differs from'} the lock given with --like")
-    if image := result.image:
-        write_line(console, f"image  {image.origin.reference}  {TAG_WORDS[image.origin.tag_kind]}")
-        write_line(console, f"       {image.section.digest}")
-        if image.comparison:
-            write_line(console, "moved by --upgrade image")
-            describe_moves(console, image.comparison.moves, image.comparison.old, image.comparison.new)
-        for move in image.base_moves.moves if image.base_moves else ():
-            write_line(console, f"  differs from its base: {move_words(move)}")
+    if result.image:
+        _show_image(console, result.image)
+    if result.packages:
+        describe_packages(console, result.packages)
+    if result.infra:
+        describe_infra(console, result.infra)
     if status == "locked" and result.lock.sections.environment is not None:
         session.note(f"next: `rdlc run {shown(result.path)}`")
+
+
+def _show_image(console: Console, image: LockedImage) -> None:
+    write_line(console, f"image  {image.origin.reference}  {TAG_WORDS[image.origin.tag_kind]}")
+    write_line(console, f"       {image.section.digest}")
+    if image.comparison:
+        write_line(console, "moved by --upgrade image")
+        describe_moves(console, image.comparison.moves, image.comparison.old, image.comparison.new)
+    for move in image.base_moves.moves if image.base_moves else ():
+        write_line(console, f"  differs from its base: {move_words(move)}")

@@ -11,15 +11,17 @@ from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, move_words, moves_data
+from rdlc.cli.package_source import IndexPackages
 from rdlc.cli.paths import shown
 from rdlc.cli.wiring import LocalWorkspace
 from rdlc.core.canonical import Json
 from rdlc.core.image.moves import KIND_WORDS
 from rdlc.operations.outdated import ImageState, LockState, look_upstream
+from rdlc.operations.upstream_packages import PackageState
 
 STATUSES = {
-    "current": "every locked image is still what its tag names",
-    "outdated": "a tag has moved or is gone, or a locked digest was deleted",
+    "current": "every locked image is still what its tag names, and every extra package the newest",
+    "outdated": "a tag has moved or is gone, a locked digest was deleted, or a package is newer, yanked or gone",
     "not-checked": "an outside service did not answer for at least one lock",
 }
 _WORDS = {
@@ -28,6 +30,14 @@ _WORDS = {
     "gone": "gone: the tag is no longer there",
     "deleted": "deleted: the registry no longer has the locked digest",
     "pinned": "pinned: the lock asked for a digest",
+    "not-checked": "not checked",
+}
+_PACKAGE_WORDS = {
+    "current": "the newest",
+    "newer": "newer",
+    "yanked": "yanked from the index",
+    "gone": "the index no longer has the locked file",
+    "changed": "the index has other bytes under the locked file's name",
     "not-checked": "not checked",
 }
 
@@ -48,12 +58,14 @@ def command(
 ) -> Answer:
     """Say whether upstream has moved since a lock was made.
 
-    Also what kind of move it is, how old the locked build is, and which newer versions the repository has. Nothing is
-    changed; `rdlc lock SPEC --upgrade image` takes what the tag names now.
+    Also what kind of move it is, how old the locked build is, and which newer versions the repository has; and which
+    extra packages are newer or were yanked. Nothing is changed; `rdlc lock SPEC --upgrade image` takes what the tag
+    names now, and `--upgrade packages` the newest packages.
     """
     upstream = RegistryImages(session, route=route_named(route), plain_http=plain_http)
     now = datetime.datetime.now(tz=datetime.UTC)
-    states = [look_upstream(path, workspace=LocalWorkspace(), upstream=upstream, now=now) for path in locks]
+    index, workspace = IndexPackages(session), LocalWorkspace()
+    states = [look_upstream(path, workspace=workspace, upstream=upstream, index=index, now=now) for path in locks]
     status = _status(states)
     codes = {"current": 0, "outdated": int(is_exit_asked), "not-checked": 3}
     return Answer(
@@ -66,13 +78,15 @@ def command(
 
 def _status(states: Sequence[LockState]) -> str:
     found = {state.image.state for state in states if state.image}
+    found |= {package.state for state in states for package in state.packages}
     if "not-checked" in found:
         return "not-checked"
-    return "outdated" if found & {"moved", "gone", "deleted"} else "current"
+    return "outdated" if found - {"current", "pinned"} else "current"
 
 
 def _row(state: LockState) -> Json:
-    row: dict[str, Json] = {"lock": str(state.path), "id": state.lock.id}
+    packages: list[Json] = [_package_row(package) for package in state.packages]
+    row: dict[str, Json] = {"lock": str(state.path), "id": state.lock.id, "packages": packages}
     image = state.image
     if image is None:
         return {**row, "image": None}
@@ -93,13 +107,26 @@ def _row(state: LockState) -> Json:
     }
 
 
+def _package_row(package: PackageState) -> Json:
+    return {
+        "name": package.name,
+        "state": package.state,
+        "locked": package.locked,
+        "file": package.file,
+        "newest": package.newest,
+        "reason": package.reason,
+    }
+
+
 def _show(console: Console, states: Sequence[LockState]) -> None:
     for state in states:
         write_line(console, shown(state.path))
-        if state.image is None:
+        if state.image is None and state.lock.sections.packages is None:
             write_line(console, "  nothing in it comes from upstream")
-        else:
+        if state.image is not None:
             _show_image(console, state.image)
+        if state.lock.sections.packages is not None:
+            _show_packages(console, state.packages)
 
 
 def _show_image(console: Console, image: ImageState) -> None:
@@ -118,3 +145,14 @@ def _show_image(console: Console, image: ImageState) -> None:
         write_line(console, f"  rebuild {image.moves.kind}: {KIND_WORDS[image.moves.kind]}")
         for move in image.moves.moves:
             write_line(console, f"    {move_words(move)}")
+
+
+def _show_packages(console: Console, packages: Sequence[PackageState]) -> None:
+    if not packages:
+        write_line(console, "  packages  none: the base has all that was asked for")
+    for package in packages:
+        reason = f": {package.reason}" if package.reason else ""
+        is_newer = package.newest not in {"", package.locked}
+        newest = f", {package.newest} is the newest" if is_newer and package.state != "newer" else ""
+        version = f"{package.locked} -> {package.newest}" if package.state == "newer" else package.locked
+        write_line(console, f"  {package.name}  {version}  {_PACKAGE_WORDS[package.state]}{reason}{newest}")

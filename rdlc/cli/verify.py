@@ -29,11 +29,14 @@ def command(session: Session, *, given: Path, is_online: bool, plain_http: tuple
     record's files, code, outcome and checks are held against its lock. Nothing is executed.
     """
     verification = _verify(given)
-    asked = None
+    asked: int | None = None
+    warnings: tuple[str, ...] = ()
     if is_online:
         online = _check_online(session, verification, plain_http)
-        asked = online.asked
+        asked, warnings = online.asked, online.warnings
         verification = replace(verification, findings=(*verification.findings, *online.findings))
+    for warning in warnings:
+        session.warn(warning)
     is_intact = not verification.findings
     return Answer(
         status="intact" if is_intact else "invalid",
@@ -44,6 +47,7 @@ def command(session: Session, *, given: Path, is_online: bool, plain_http: tuple
             "id": verification.id,
             "sections": dict(verification.sections),
             "asked_online": asked,
+            "warnings": list(warnings),
             "findings": [{"section": f.section, "file": f.file, "message": f.message} for f in verification.findings],
         },
         show=lambda console: _show(console, verification, asked),
@@ -64,12 +68,13 @@ def _verify(given: Path) -> Verification:
 
 def _check_online(session: Session, verification: Verification, plain_http: tuple[str, ...]) -> OnlineCheck:
     from rdlc.cli.image_source import RegistryImages
+    from rdlc.cli.package_source import IndexPackages
 
     if verification.kind == "baseline":
         raise InputError("a baseline names nothing that could be obtained", hint="give the lock beside it")
     path = verification.path / "lock.yaml" if verification.kind == "record" else verification.path
     stores = RegistryImages(session, route="config", plain_http=plain_http)
-    return check_online(path, workspace=LocalArchive(), stores=stores)
+    return check_online(path, workspace=LocalArchive(), stores=stores, index=IndexPackages(session))
 
 
 def _show(console: Console, verification: Verification, asked: int | None) -> None:

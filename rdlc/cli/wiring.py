@@ -13,6 +13,7 @@ from rdlc.adapters.ray import job
 from rdlc.adapters.ray.scratch import take_scratch
 from rdlc.adapters.ray.tail import LineTail
 from rdlc.adapters.workspace import code, files, git, records
+from rdlc.core.packages.base import Base
 from rdlc.core.provenance import GitState
 from rdlc.core.sections import EnvironmentSection
 from rdlc.errors import InputError
@@ -45,6 +46,18 @@ class LocalWorkspace:
     def read_environment(self, *, threads_per_worker: int) -> EnvironmentSection:
         """The Python that runs rdlc, which is the one that runs the recipe."""
         return python_environment.read_environment(threads_per_worker=threads_per_worker)
+
+    def read_base(self) -> Base:
+        """That Python as the base of extra packages."""
+        return python_environment.read_base()
+
+    def base_files(self) -> Mapping[str, str]:
+        """Path below `site-packages` to the distribution that owns the file."""
+        return python_environment.read_base_files()
+
+    def hash_files(self, path: Path) -> dict[str, str]:
+        """The files of a folder, such as a record, to sha256 in hex."""
+        return records.hash_files(path)
 
     def editable_distributions(self) -> tuple[str, ...]:
         """Distributions whose files a version does not pin."""
@@ -146,10 +159,6 @@ class LocalMachine(LocalWorkspace):
         """The newest `shipped.tar` of a run of that name that holds exactly these files."""
         return records.find_archive(runs, name, paths)
 
-    def hash_files(self, path: Path) -> dict[str, str]:
-        """The files of a record, to sha256 in hex."""
-        return records.hash_files(path)
-
     def worker_reports(self, record: Path) -> Sequence[Path]:
         """The workers' reports in a record."""
         return sorted(record.glob("workers/*/worker.json"))
@@ -181,10 +190,6 @@ class LocalMachine(LocalWorkspace):
 
 class LocalArchive(LocalWorkspace):
     """This machine as one that keeps records."""
-
-    def hash_files(self, path: Path) -> dict[str, str]:
-        """The files of a record, to sha256 in hex."""
-        return records.hash_files(path)
 
     def list_archive(self, archive: Path) -> Mapping[str, str]:
         """The files in a `shipped.tar`, to sha256 in hex."""

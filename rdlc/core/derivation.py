@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from rdlc.core.canonical import Json
 from rdlc.core.determinism import worker_settings
 from rdlc.core.document import child_address
+from rdlc.core.infra.section import find_infra_contradictions
+from rdlc.core.packages.derivation import find_wrong_packages
 from rdlc.core.sections import ClusterSection, CodeSection, Sections
 from rdlc.core.spec import ClusterRequest
 from rdlc.core.text import one_line
@@ -56,6 +58,10 @@ def find_contradictions(sections: Sections) -> Iterator[Contradiction]:
     if sections.environment is not None:
         threads = sections.environment.threads_per_worker
         yield from _check("environment", "threads_per_worker", threads, cluster.requested.cpus_per_worker)
+    for address, message in find_wrong_packages(sections):
+        yield _contradiction("packages", address, message)
+    for address, message in find_infra_contradictions(sections.infra) if sections.infra else ():
+        yield _contradiction("infra", address, message)
     yield from _check_mapping("data", sections.data.resolved, derive_data(sections.data.requested))
     yield from _check_module(recipe.requested.module, recipe.requested.package, sections.code)
     yield from _check("recipe", "world_size", recipe.world_size, cluster.requested.workers)

@@ -7,11 +7,13 @@ from typing import Literal
 from rdlc.core.canonical import Json
 from rdlc.core.comparison import Comparison, compare_outcomes
 from rdlc.core.flatten import flatten, natural_order
+from rdlc.core.image.locked_moves import HeldImage
 from rdlc.core.outcome import Outcome
 from rdlc.core.sections import SECTION_NAMES
 
 OBSERVED = "observed"
 
+_EXTRAS = "packages.resolved.extras."
 # Measured anew in every run, and no sign of a difference.
 _MEASURED = ("peak memory of a rank",)
 # The name, limits and claim of a run do not reach what it computes.
@@ -24,7 +26,7 @@ class Side:
 
     `digests` has every section, `payloads` is None where only digests are known. `observed` is what
     was seen of the run, `accepted` maps a section to the reason why it was allowed to drift, and
-    `remarks` says what is wrong with the side itself.
+    `remarks` says what is wrong with the side itself. `image` is None where no image is known.
     """
 
     label: str
@@ -36,6 +38,7 @@ class Side:
     observed: Mapping[str, str]
     accepted: Mapping[str, str]
     remarks: tuple[str, ...]
+    image: HeldImage | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,6 +59,13 @@ class Change:
         """The whole address, with its section."""
         separator = "" if not self.address or self.address.startswith("[") else "."
         return f"{self.section}{separator}{self.address}"
+
+    @property
+    def subject(self) -> str:
+        """What has changed, in words: the name of an extra package for its version, else the address."""
+        if self.path.startswith(_EXTRAS) and self.path.endswith(".version"):
+            return f"package {self.path[len(_EXTRAS) :].removesuffix('.version')}"
+        return self.address
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,7 +141,7 @@ def _diff_section(section: str, first: Side, second: Side) -> list[Change]:
 
 
 def _without_repeats(changes: list[Change]) -> list[Change]:
-    """Leaves out a request that shows in what it resolved to, and the digest of listed files."""
+    """Leaves out a request that shows in what it resolved to, the digest of listed files, the file of a version."""
     paths = {change.path for change in changes}
     repeats = set()
     for path in paths:
@@ -139,6 +149,8 @@ def _without_repeats(changes: list[Change]) -> list[Change]:
             repeats.add("code.resolved.digest")
         if path.startswith("recipe.resolved.config"):
             repeats.add(path.replace("resolved.config", "requested.overrides", 1))
+        if path.startswith(_EXTRAS) and path.endswith(".version"):
+            repeats |= {f"{path.removesuffix('.version')}.{part}" for part in ("file", "size", "sha256")}
     return [change for change in changes if change.path not in repeats]
 
 

@@ -153,6 +153,10 @@ class Fields:
         """An InputError that names the file, the line and the field."""
         return self._located(self._at(key), message, hint)
 
+    def item_error(self, key: str, index: int, message: str, hint: str | None = None) -> InputError:
+        """An InputError that names the file, the line and the place in the list under the key."""
+        return self._located(f"{self._at(key)}[{index}]", message, hint)
+
     def _get(self, key: str, default: Json) -> Json:
         self._known.add(key)
         value = self.values.get(key)

@@ -152,8 +152,7 @@ def _canonical_finding(data: bytes, name: str, number: int) -> Finding:
 
 def section_at_line(data: bytes, line: int) -> str:
     """The top-level key under which a line (from 1) stands; a damaged key is known by its place."""
-    absent = "image" if b"\nenvironment:" in data or b"\n  environment: " in data else "environment"
-    names = [name for name in _TOP_LEVEL if name != absent]
+    names = [name for name in _TOP_LEVEL if name not in _absent_sections(data)]
     index = -1
     for text in data.split(b"\n")[:line]:
         # A blank in the second place: a line below a key, of which the first blank was damaged.
@@ -162,6 +161,16 @@ def section_at_line(data: bytes, line: int) -> str:
         key = text.partition(b":")[0].decode("utf-8", "replace")
         index = names.index(key) if key in names else index + 1
     return names[min(max(index, 0), len(names) - 1)]
+
+
+def _absent_sections(data: bytes) -> set[str]:
+    """The sections that this lock has none of, as far as a damaged one tells."""
+    absent = {"environment" if not _mentions(data, "environment") else "image"}
+    return absent | {section for section in ("packages", "infra") if not _mentions(data, section)}
+
+
+def _mentions(data: bytes, section: str) -> bool:
+    return f"\n{section}:".encode() in data or f"\n  {section}: ".encode() in data
 
 
 def _finding(document: Document, section: str, message: str) -> Finding:

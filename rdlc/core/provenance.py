@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
 from rdlc.core.fields import Fields
+from rdlc.core.infra.origin import InfraOrigin, read_infra_origin
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -43,13 +44,30 @@ class ImageOrigin:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PackagesOrigin:
+    """The index that extra packages were found in, and which of their files it calls yanked, with the reason.
+
+    `index` is "" for the default index of the machine that locked. A file may be yanked without a
+    reason; it is "" then.
+    """
+
+    index: str
+    yanked: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Provenance:
-    """When and by which rdlc the lock was made; `git` None without git, `image` None without image."""
+    """When and by which rdlc the lock was made; `git` None without git, `image` None without image.
+
+    `packages` is None without extra packages, `infra` for any target but eks.
+    """
 
     created: str
     tool: str
     git: GitState | None
     image: ImageOrigin | None = None
+    packages: PackagesOrigin | None = None
+    infra: InfraOrigin | None = None
 
     def payload(self) -> Mapping[str, Json]:
         """The mapping that is written."""
@@ -73,6 +91,10 @@ class Provenance:
                 "components": dict(image.components),
                 "known_issues": list(image.known_issues),
             }
+        if packages := self.packages:
+            payload["packages"] = {"index": packages.index, "yanked": dict(sorted(packages.yanked.items()))}
+        if infra := self.infra:
+            payload["infra"] = infra.payload()
         return payload
 
 
@@ -80,7 +102,11 @@ def read_provenance(fields: Fields) -> Provenance:
     """The provenance of a lock."""
     git = _read_git(fields.below("git")) if fields.has("git") else None
     image = _read_image(fields.below("image")) if fields.has("image") else None
-    provenance = Provenance(created=fields.text("created"), tool=fields.text("tool"), git=git, image=image)
+    packages = _read_packages(fields.below("packages")) if fields.has("packages") else None
+    infra = read_infra_origin(fields.below("infra")) if fields.has("infra") else None
+    provenance = Provenance(
+        created=fields.text("created"), tool=fields.text("tool"), git=git, image=image, packages=packages, infra=infra
+    )
     fields.finish()
     return provenance
 
@@ -108,5 +134,11 @@ def _read_image(fields: Fields) -> ImageOrigin:
         components=fields.table("components"),
         known_issues=fields.texts("known_issues"),
     )
+    fields.finish()
+    return origin
+
+
+def _read_packages(fields: Fields) -> PackagesOrigin:
+    origin = PackagesOrigin(index=fields.remark("index"), yanked=fields.remarks("yanked"))
     fields.finish()
     return origin

@@ -2,6 +2,9 @@
 
 from rdlc.core.fields import Fields
 from rdlc.core.image.section import read_image_section
+from rdlc.core.infra.section import read_infra_section
+from rdlc.core.packages.section import read_packages_section
+from rdlc.core.relative_path import read_relative_path
 from rdlc.core.sections import (
     ClusterSection,
     CodeSection,
@@ -16,7 +19,6 @@ from rdlc.core.spec import (
     read_cluster_request,
     read_data_request,
     read_recipe_request,
-    read_relative_path,
     read_run_request,
 )
 
@@ -25,11 +27,15 @@ def read_sections(fields: Fields) -> Sections:
     """The sections below a lock's top level; raises InputError with the address of a bad field."""
     run = _read_run(fields.below("run"))
     is_local = run.requested.target == "local"
+    # Either of the two places asks for the other: a damaged key is no absent section.
+    has_packages = fields.has("packages") or fields.below("sections").has("packages")
     return Sections(
         run=run,
         environment=_read_environment(fields.below("environment")) if is_local else None,
         image=None if is_local else read_image_section(fields.below("image")),
+        packages=read_packages_section(fields.below("packages")) if has_packages else None,
         cluster=_read_cluster(fields.below("cluster")),
+        infra=read_infra_section(fields.below("infra")) if run.requested.target == "eks" else None,
         code=_read_code(fields.below("code")),
         data=_read_data(fields.below("data")),
         recipe=_read_recipe(fields.below("recipe")),

@@ -10,10 +10,13 @@ from typing import Protocol
 
 from rdlc.core.canonical import Json, listing_digest
 from rdlc.core.image.section import ImageSection
+from rdlc.core.infra.section import InfraSection
+from rdlc.core.packages.section import PackagesSection
 from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
 
-# In the order of the file. `environment` belongs to target local, `image` to the others.
-SECTION_NAMES = ("run", "image", "environment", "cluster", "code", "data", "recipe")
+# In the order of the file. `environment` belongs to target local, `image` to the others; `packages`
+# stands there only where extra packages are asked for, `infra` for target eks.
+SECTION_NAMES = ("run", "image", "environment", "packages", "cluster", "infra", "code", "data", "recipe")
 
 
 class Section(Protocol):
@@ -183,7 +186,10 @@ class RecipeSection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sections:
-    """All sections of a lock: with `environment` for target local, with `image` for the others."""
+    """All sections of a lock: with `environment` for target local, with `image` for the others.
+
+    `packages` is None where no extra packages are asked for, `infra` for any target but eks.
+    """
 
     run: RunSection
     cluster: ClusterSection
@@ -192,6 +198,8 @@ class Sections:
     recipe: RecipeSection
     environment: EnvironmentSection | None = None
     image: ImageSection | None = None
+    packages: PackagesSection | None = None
+    infra: InfraSection | None = None
 
     def payloads(self) -> dict[str, Mapping[str, Json]]:
         """Section name to payload, in the order of the file."""
@@ -199,7 +207,9 @@ class Sections:
             "run": self.run,
             "image": self.image,
             "environment": self.environment,
+            "packages": self.packages,
             "cluster": self.cluster,
+            "infra": self.infra,
             "code": self.code,
             "data": self.data,
             "recipe": self.recipe,

@@ -8,12 +8,15 @@ from rdlc.core.canonical import Json
 from rdlc.core.document import Document, parse_document
 from rdlc.core.fields import Fields
 from rdlc.core.image.section import ImageRequest, read_image_request
+from rdlc.core.infra.request import InfraRequest, read_infra_request
 from rdlc.core.level import CLAIMS
+from rdlc.core.packages.request import PackagesRequest, read_packages_request
+from rdlc.core.relative_path import read_relative_path
 from rdlc.core.variables import is_reserved
 from rdlc.errors import InputError
 
 SCHEMA = "rdlc/run-spec/v1"
-TARGETS = ("local", "docker")
+TARGETS = ("local", "docker", "eks")
 RECIPE_KEYS = ("module", "config", "overrides", "seed", "deterministic", "max_failures")
 NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)+")
@@ -60,13 +63,18 @@ class RunRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSpec:
-    """One run as it was asked for; `image` is None for target local."""
+    """One run as it was asked for; `image` is None for target local, `packages` without extra packages.
+
+    `infra` is None for any target but eks.
+    """
 
     run: RunRequest
     cluster: ClusterRequest
     recipe: RecipeRequest
     data: Mapping[str, Json]
     image: ImageRequest | None = None
+    packages: PackagesRequest | None = None
+    infra: InfraRequest | None = None
 
 
 def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec:
@@ -87,6 +95,8 @@ def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec
         recipe=read_recipe_request(fields.below("recipe")),
         data=read_data_request(fields.below("data")),
         image=_read_image(fields),
+        packages=read_packages_request(fields, "packages"),
+        infra=_read_infra(fields),
     )
     fields.finish()
     return spec
@@ -98,6 +108,15 @@ def _read_image(fields: Fields) -> ImageRequest | None:
             raise fields.error("image", "target `local` runs in no image", "`target: docker`, or leave `image` out")
         return None
     return read_image_request(fields.below("image"))
+
+
+def _read_infra(fields: Fields) -> InfraRequest | None:
+    target = fields.text("target")
+    if target == "eks":
+        return read_infra_request(fields.below("infra"))
+    if fields.has("infra"):
+        raise fields.error("infra", f"target `{target}` has no infrastructure", "`target: eks`, or leave `infra` out")
+    return None
 
 
 def apply_settings(document: Document, settings: Mapping[str, str]) -> Document:
@@ -151,14 +170,6 @@ def read_data_request(fields: Fields) -> dict[str, Json]:
     seed = fields.count("seed", default=0)
     others = {key: fields.scalar(key) for key in fields.names() if key not in {"kind", "seed"}}
     return {"kind": kind, "seed": seed, **others}
-
-
-def read_relative_path(fields: Fields, key: str) -> str:
-    """A path with `/` that stays below where it starts."""
-    path = fields.text(key)
-    if path.startswith("/") or "\\" in path or ".." in path.split("/"):
-        raise fields.error(key, f"must be a path below the folder, without `..`, not `{path}`")
-    return path
 
 
 def read_run_request(fields: Fields) -> RunRequest:

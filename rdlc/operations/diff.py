@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Protocol
 
 from rdlc.core.baseline import SCHEMA, read_baseline
+from rdlc.core.contents.inventory import Inventory
 from rdlc.core.diff import Difference, Side, diff_sides
 from rdlc.core.document import LOCK_LIMIT_BYTES
-from rdlc.core.lockfile import ReadLock, read_lock
+from rdlc.core.image.locked_moves import HeldImage, LockedMoves, compare_locked, is_decided_by_digests
+from rdlc.core.image.section import ImageSection
+from rdlc.core.lockfile import ReadLock, RunLock, read_lock
 from rdlc.core.outcome import Outcome
 from rdlc.core.outcome_files import (
     FINGERPRINTS_FILE,
@@ -49,22 +52,57 @@ class Files(Protocol):
         ...
 
 
+class Layers(Protocol):
+    """What was read of the layers of images before, on this machine."""
+
+    def read_cached(self, image: ImageSection) -> Inventory | None:
+        """What is in a locked image; None if not all that it takes was read before."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pair:
-    """Two sides and what differs from the first to the second."""
+    """Two sides and what differs from the first to the second.
+
+    `image` is what moved in the image; None unless both have one, and not the same section.
+    """
 
     first: Side
     second: Side
     difference: Difference
+    image: LockedMoves | None = None
 
 
-def diff_paths(given: Sequence[Path], *, files: Files) -> tuple[Pair, ...]:
+def diff_paths(given: Sequence[Path], *, files: Files, layers: Layers) -> tuple[Pair, ...]:
     """Compares the first of at least two locks, records or baselines with each other one."""
     if len(given) < 2:
         message = f"two or more locks, records or baselines are due, and {len(given)} is given"
         raise InputError(message, hint="`rdlc diff A B`")
     first, *others = (read_side(path, files=files) for path in given)
-    return tuple(Pair(first=first, second=other, difference=diff_sides(first, other)) for other in others)
+    return tuple(
+        Pair(
+            first=first,
+            second=other,
+            difference=diff_sides(first, other),
+            image=_compare_images(first, other, layers),
+        )
+        for other in others
+    )
+
+
+def _compare_images(first: Side, second: Side, layers: Layers) -> LockedMoves | None:
+    old, new = first.image, second.image
+    if old is None or new is None or old.section == new.section:
+        return None
+    if is_decided_by_digests(old, new):
+        return compare_locked(old, new)
+    before, after = layers.read_cached(old.section), layers.read_cached(new.section)
+    return compare_locked(old, new, before=before, after=after)
+
+
+def _held_image(lock: RunLock) -> HeldImage | None:
+    section = lock.sections.image
+    return None if section is None else HeldImage(section=section, origin=lock.provenance.image)
 
 
 def read_side(given: Path, *, files: Files) -> Side:
@@ -106,6 +144,7 @@ def _read_lock(data: bytes, *, label: str) -> Side:
         observed={},
         accepted={},
         remarks=_lock_remarks(read, label),
+        image=_held_image(read.lock),
     )
 
 
@@ -131,6 +170,7 @@ def _read_record(folder: Path, *, label: str, files: Files) -> Side:
             *_record_remarks(record, lock_id=read.lock.id),
             *remarks,
         ),
+        image=_held_image(read.lock),
     )
 
 

@@ -78,7 +78,11 @@ def inspect_image(
     known: Mapping[str, LayerFacts] | None = None,
 ) -> ImageView:
     """The image, its contents by the route that the source was set to, and its known issues."""
-    image = source.resolve(reference, platform=platform)
+    return look_into(source.resolve(reference, platform=platform), source=source, known=known)
+
+
+def look_into(image: ResolvedImage, *, source: ImageSource, known: Mapping[str, LayerFacts] | None = None) -> ImageView:
+    """A resolved image with its contents and its known issues."""
     contents = source.read_contents(image, known=known or {})
     return ImageView(image=image, contents=contents, issues=find_issues(image, contents.inventory, source))
 

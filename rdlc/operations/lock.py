@@ -1,21 +1,26 @@
 """Freeze a run spec into a run lock."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rdlc.core.document import LOCK_LIMIT_BYTES, SPEC_LIMIT_BYTES
 from rdlc.core.lockfile import RunLock, read_lock, write_lock
 from rdlc.errors import InputError, RdlcError
+from rdlc.operations.infra_ports import InfraTools
 from rdlc.operations.lock_image import Images, LockedImage
+from rdlc.operations.lock_infra import LockedInfra
+from rdlc.operations.lock_packages import LockedPackages
+from rdlc.operations.package_source import PackageSource
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.resolve import Asked, read_run_spec, resolve
+from rdlc.operations.wheelhouse import complete_wheelhouse, find_missing, wheelhouse_path
 from rdlc.operations.workspace import Workspace
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LockRequest:
-    """What `rdlc lock` was asked."""
+    """What `rdlc lock` was asked; `replacements` maps a distribution that may be replaced to the reason."""
 
     spec: Path
     output: Path | None
@@ -24,6 +29,8 @@ class LockRequest:
     is_check: bool
     tool: str
     upgrades: frozenset[str] = frozenset()
+    replacements: Mapping[str, str] = field(default_factory=dict)
+    bind: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,17 +47,25 @@ class LockResult:
     fates: Mapping[str, str]
     like_fates: Mapping[str, str]
     image: LockedImage | None
+    packages: LockedPackages | None = None
+    infra: LockedInfra | None = None
 
 
 def lock_spec(
-    request: LockRequest, *, workspace: Workspace, reporter: Reporter, images: Images | None = None
+    request: LockRequest,
+    *,
+    workspace: Workspace,
+    reporter: Reporter,
+    images: Images | None = None,
+    index: PackageSource | None = None,
+    infra: InfraTools | None = None,
 ) -> LockResult:
     """Resolves a run spec and writes its lock, or only compares with `is_check`.
 
-    Of an intact lock the image of an unchanged request is kept; all else is read or derived again. The
-    provenance is kept while the id is the same, so that locking again, also after the lock was
-    committed or history squashed, changes no byte. `images` may be left out for a spec of target
-    local.
+    Of an intact lock the image and the extra packages of an unchanged request are kept; all else is
+    read or derived again. The provenance is kept while the id is the same, so that locking again, also
+    after the lock was committed or history squashed, changes no byte. `images` may be left out for a
+    spec of target local, `index` for one without extra packages.
     """
     data = workspace.read(request.spec, limit_bytes=SPEC_LIMIT_BYTES, what="the run spec")
     spec = read_run_spec(data, name=str(request.spec), settings=request.settings)
@@ -61,18 +76,29 @@ def lock_spec(
     existing, before, is_intact = _read_existing(path, workspace, reporter)
     kept = existing if is_intact else None
     like = _read_like(request.like, workspace)
-    asked = Asked(project=project, previous=like or kept, upgrades=request.upgrades, tool=request.tool)
-    resolved = resolve(spec, asked, workspace=workspace, images=images, reporter=reporter)
+    asked = Asked(
+        project=project,
+        previous=like or kept,
+        upgrades=request.upgrades,
+        tool=request.tool,
+        replacements=request.replacements,
+        bind=request.bind,
+    )
+    resolved = resolve(spec, asked, workspace=workspace, images=images, reporter=reporter, index=index, infra=infra)
     lock = resolved.lock
     if kept is not None and kept.id == lock.id:
-        # Not of the image: it may have been looked for elsewhere, or deeper.
-        lock = replace(lock, provenance=replace(kept.provenance, image=lock.provenance.image))
+        # Not of image, packages and infra: they may have been looked for elsewhere, or deeper.
+        found = lock.provenance
+        origins = replace(kept.provenance, image=found.image, packages=found.packages, infra=found.infra)
+        lock = replace(lock, provenance=origins)
     if request.settings and request.output is None and not request.is_check:
         _refuse_replacing(existing, lock, path)
     for name in workspace.editable_distributions():
         reporter.warn(f"`{name}` is installed as editable: its version is locked, its files are not")
     _warn_of_baseline(path, lock, workspace, reporter)
     new = _write_readable(lock)
+    if resolved.packages and index is not None:
+        _keep_wheelhouse(resolved.packages, path, request, workspace=workspace, source=index, reporter=reporter)
     is_written = False if request.is_check else workspace.write(path, new)
     return LockResult(
         lock=lock,
@@ -82,7 +108,29 @@ def lock_spec(
         fates=_fates(lock, existing),
         like_fates=_fates(lock, like) if like else {},
         image=resolved.image,
+        packages=resolved.packages,
+        infra=resolved.infra,
     )
+
+
+def _keep_wheelhouse(
+    packages: LockedPackages,
+    path: Path,
+    request: LockRequest,
+    *,
+    workspace: Workspace,
+    source: PackageSource,
+    reporter: Reporter,
+) -> None:
+    """The locked files beside the lock, before the lock is: it never stands there without them."""
+    if packages.section.requested.install != "wheelhouse":
+        return
+    folder = wheelhouse_path(path)
+    if not request.is_check:
+        complete_wheelhouse(packages, folder, workspace=workspace, source=source, reporter=reporter)
+    elif missing := find_missing(packages, folder, workspace):
+        names = ", ".join(f"`{extra.file}`" for extra in missing)
+        reporter.warn(f"the wheelhouse `{folder.name}` lacks {names}; `rdlc lock {request.spec}` fills it")
 
 
 def baseline_path(lock: Path) -> Path:

@@ -1,10 +1,12 @@
 """The image of a lock: kept while its request is unchanged, resolved anew when asked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
+from rdlc.core.contents.inventory import Evidence, evidence_rank
 from rdlc.core.flatten import flatten
 from rdlc.core.image.known_issues import KnownIssue, match_issues
+from rdlc.core.image.locked_moves import stated_evidence
 from rdlc.core.image.moves import ImageMoves
 from rdlc.core.image.names import PUBLIC_REGISTRY, is_dlc, parse_ecr_registry, private_name, public_name
 from rdlc.core.image.oci import ResolvedImage
@@ -16,12 +18,17 @@ from rdlc.core.provenance import ImageOrigin
 from rdlc.core.secrets import find_secret
 from rdlc.core.text import one_line
 from rdlc.errors import RdlcError
-from rdlc.operations.image import ImageComparison, ImageSource, ImageView, compare_references, inspect_image
+from rdlc.operations.image import ImageComparison, ImageSource, ImageView, compare_references, inspect_image, look_into
 from rdlc.operations.reporting import Reporter
 
 
 class Images(ImageSource, Protocol):
     """Registries, as locking needs them."""
+
+    @property
+    def wanted_evidence(self) -> Evidence:
+        """The weakest evidence that the route of `read_contents` gives."""
+        ...
 
     def find_digest(self, reference: ImageReference) -> str | None:
         """The digest that the reference names now; None if it is not there."""
@@ -49,9 +56,7 @@ def resolve_image(
     kept = previous.sections.image if previous is not None else None
     origin = previous.provenance.image if previous is not None else None
     if kept is not None and origin is not None and _is_same(request, kept, origin) and not is_upgrade:
-        _say_if_moved(kept, origin, images, reporter)
-        _warn_of_issues(_find_issues(kept, origin, images), reporter)
-        return LockedImage(section=kept, origin=origin)
+        return _keep(request, kept, origin, images=images, reporter=reporter)
     locked = _resolve(request, images, reporter)
     if kept is not None and origin is not None and is_upgrade and kept.digest != locked.section.digest:
         comparison = _compare(kept, origin, locked, images, reporter)
@@ -67,7 +72,42 @@ def pinned_reference(section: ImageSection, origin: ImageOrigin) -> ImageReferen
 
 
 def _is_same(request: ImageRequest, kept: ImageSection, origin: ImageOrigin) -> bool:
-    return kept.requested == request.without_hosts() and origin.reference == request.reference
+    """Whether the request asks for what is kept; the reason it gives for a base leads to no other image."""
+    asked = replace(request.without_hosts(), reason=kept.requested.reason)
+    return kept.requested == asked and origin.reference == request.reference
+
+
+def _keep(
+    request: ImageRequest, kept: ImageSection, origin: ImageOrigin, *, images: Images, reporter: Reporter
+) -> LockedImage:
+    section = replace(kept, requested=request.without_hosts())
+    _say_if_moved(section, origin, images, reporter)
+    origin = _look_deeper(section, origin, images, reporter)
+    _warn_of_issues(_find_issues(section, origin, images), reporter)
+    return LockedImage(section=section, origin=origin)
+
+
+def _look_deeper(section: ImageSection, origin: ImageOrigin, images: Images, reporter: Reporter) -> ImageOrigin:
+    """What is known of a kept image, by the route that was asked for if that proves more than before."""
+    if evidence_rank(stated_evidence(origin)) >= evidence_rank(images.wanted_evidence):
+        return origin
+    platform = parse_platform(section.requested.platform)
+    try:
+        image = images.resolve(pinned_reference(section, origin), platform=platform)
+        if image.manifest_digest != section.manifest_digest:
+            raise RdlcError(f"{image.digest} holds {image.manifest_digest}, and the lock {section.manifest_digest}")
+        # By digest alone; the tag stands beside it because tables of contents are found by it.
+        named = replace(image.requested, tag=parse_reference(origin.reference).tag)
+        view = look_into(replace(image, requested=named), source=images)
+    except RdlcError as error:
+        reporter.warn(f"the locked image was not looked into, it stays `{origin.evidence}`: {error.message}")
+        return origin
+    return replace(
+        origin,
+        evidence=view.contents.inventory.evidence,
+        components=_components(view),
+        known_issues=tuple(issue.id for issue in view.issues),
+    )
 
 
 def _resolve(request: ImageRequest, images: Images, reporter: Reporter) -> LockedImage:

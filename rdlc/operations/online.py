@@ -7,8 +7,12 @@ from typing import Protocol
 
 from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.image.reference import ImageReference
-from rdlc.core.lockfile import Finding, read_lock
+from rdlc.core.lockfile import Finding, RunLock, read_lock
+from rdlc.core.packages.section import PackagesSection
+from rdlc.core.text import one_line
 from rdlc.operations.lock_image import pinned_reference
+from rdlc.operations.package_source import PackageSource
+from rdlc.operations.upstream_packages import find_locked, has_other_bytes
 from rdlc.operations.workspace import Workspace
 
 
@@ -24,16 +28,39 @@ class Stores(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OnlineCheck:
-    """How many locked things were asked for, and each one that is no longer there."""
+    """How many locked things were asked for, and each one that is no longer there.
 
-    asked: int
+    `asked` is None, with the reason among the findings, where nothing could be asked. `warnings` tell
+    of what is there, and should not be used for something new.
+    """
+
+    asked: int | None
     findings: tuple[Finding, ...]
+    warnings: tuple[str, ...] = ()
 
 
-def check_online(lock_path: Path, *, workspace: Workspace, stores: Stores) -> OnlineCheck:
-    """Asks for everything that a lock names by digest: index, manifest, config and each layer."""
+def check_online(lock_path: Path, *, workspace: Workspace, stores: Stores, index: PackageSource) -> OnlineCheck:
+    """Asks for everything that a lock names by digest: an image down to its layers, the files of extra packages.
+
+    For a lock that is not intact nothing is asked: what it names may not be what was locked.
+    """
     data = workspace.read(lock_path, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
-    lock = read_lock(data, name=str(lock_path)).lock
+    read = read_lock(data, name=str(lock_path))
+    if read.findings:
+        message = "not asked for online: the lock is not intact"
+        finding = Finding(section=read.findings[0].section, file=str(lock_path), message=message)
+        return OnlineCheck(asked=None, findings=(finding,))
+    checks = [_check_image(read.lock, lock_path, stores)]
+    if read.lock.sections.packages is not None:
+        checks.append(_check_packages(read.lock.sections.packages, lock_path, index))
+    return OnlineCheck(
+        asked=sum(check.asked or 0 for check in checks),
+        findings=tuple(finding for check in checks for finding in check.findings),
+        warnings=tuple(warning for check in checks for warning in check.warnings),
+    )
+
+
+def _check_image(lock: RunLock, lock_path: Path, stores: Stores) -> OnlineCheck:
     image, origin = lock.sections.image, lock.provenance.image
     if image is None or origin is None:
         return OnlineCheck(asked=0, findings=())
@@ -46,3 +73,22 @@ def check_online(lock_path: Path, *, workspace: Workspace, stores: Stores) -> On
         for digest in missing
     )
     return OnlineCheck(asked=len(manifests) + len(blobs), findings=findings)
+
+
+def _check_packages(section: PackagesSection, lock_path: Path, index: PackageSource) -> OnlineCheck:
+    """Each locked file must be listed with its bytes; one that was yanked still installs."""
+    findings, warnings = [], []
+    for extra in section.extras:
+        file = find_locked(extra, index.releases(extra.name, index=section.requested.index))
+        if file is None:
+            findings.append(f"the index no longer has `{one_line(extra.file)}`")
+        elif has_other_bytes(extra, file, index):
+            findings.append(f"the index has other bytes under `{one_line(extra.file)}` than {extra.sha256}")
+        elif file.yanked is not None:
+            reason = f": {one_line(file.yanked)}" if file.yanked else ""
+            warnings.append(f"`{one_line(extra.file)}` was yanked from the index{reason}; it still installs")
+    return OnlineCheck(
+        asked=len(section.extras),
+        findings=tuple(Finding(section="packages", file=str(lock_path), message=message) for message in findings),
+        warnings=tuple(warnings),
+    )

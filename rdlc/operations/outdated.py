@@ -16,6 +16,8 @@ from rdlc.core.provenance import ImageOrigin
 from rdlc.errors import OutsideError, RdlcError
 from rdlc.operations.image import compare_references
 from rdlc.operations.lock_image import Images, pinned_reference
+from rdlc.operations.package_source import PackageSource
+from rdlc.operations.upstream_packages import PackageState, look_at_packages
 from rdlc.operations.workspace import Workspace
 
 
@@ -50,14 +52,22 @@ class ImageState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LockState:
-    """A lock against upstream; `image` is None if nothing in it comes from upstream."""
+    """A lock against upstream; `image` is None without an image, `packages` empty without extra packages."""
 
     path: Path
     lock: RunLock
     image: ImageState | None
+    packages: tuple[PackageState, ...] = ()
 
 
-def look_upstream(path: Path, *, workspace: Workspace, upstream: Upstream, now: datetime.datetime) -> LockState:
+def look_upstream(
+    path: Path,
+    *,
+    workspace: Workspace,
+    upstream: Upstream,
+    index: PackageSource,
+    now: datetime.datetime,
+) -> LockState:
     """How far upstream is from a lock; an outside service that fails gives `not-checked`."""
     data = workspace.read(path, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
     read = read_lock(data, name=str(path))
@@ -66,9 +76,15 @@ def look_upstream(path: Path, *, workspace: Workspace, upstream: Upstream, now: 
         raise RdlcError(
             f"the lock is not intact: section `{finding.section}`", file=finding.file, hint=f"`rdlc verify {path}`"
         )
-    section, origin = read.lock.sections.image, read.lock.provenance.image
+    locked = read.lock.sections.packages
+    packages = look_at_packages(locked, index) if locked is not None else ()
+    return LockState(path=path, lock=read.lock, image=_look_at_image(read.lock, upstream, now), packages=packages)
+
+
+def _look_at_image(lock: RunLock, upstream: Upstream, now: datetime.datetime) -> ImageState | None:
+    section, origin = lock.sections.image, lock.provenance.image
     if section is None or origin is None:
-        return LockState(path=path, lock=read.lock, image=None)
+        return None
     known = ImageState(
         state="not-checked",
         reference=origin.reference,
@@ -77,10 +93,9 @@ def look_upstream(path: Path, *, workspace: Workspace, upstream: Upstream, now: 
         age_days=_age_days(origin.created, now),
     )
     try:
-        image = _look(section, origin, known, upstream)
+        return _look(section, origin, known, upstream)
     except OutsideError as error:
-        image = _with_trouble(known, error.message)
-    return LockState(path=path, lock=read.lock, image=image)
+        return _with_trouble(known, error.message)
 
 
 def _look(section: ImageSection, origin: ImageOrigin, known: ImageState, upstream: Upstream) -> ImageState:

@@ -1,8 +1,10 @@
 """The port to the machine that most use cases need: files, git, Python, clock."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from rdlc.core.packages.base import Base
 from rdlc.core.provenance import GitState
 from rdlc.core.sections import EnvironmentSection
 
@@ -32,6 +34,18 @@ class Workspace(Protocol):
 
     def read_environment(self, *, threads_per_worker: int) -> EnvironmentSection:
         """The Python that would run it."""
+        ...
+
+    def read_base(self) -> Base:
+        """That Python as the base of extra packages."""
+        ...
+
+    def base_files(self) -> Mapping[str, str]:
+        """Path below `site-packages` to the distribution that owns the file."""
+        ...
+
+    def hash_files(self, path: Path) -> dict[str, str]:
+        """The files of a folder, such as a record, to sha256 in hex."""
         ...
 
     def editable_distributions(self) -> tuple[str, ...]:

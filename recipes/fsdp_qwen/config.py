@@ -6,6 +6,7 @@ wrote it.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ MODES = ("exact", "fast")
 
 # Ray puts unix sockets below this folder, and their paths may not be longer than 107 bytes.
 SCRATCH_LIMIT = 40
+
+_LINE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*==[A-Za-z0-9.!+]+ --hash=sha256:[0-9a-f]{64}")
+_PACKAGE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -71,6 +75,25 @@ class RecipeConfig:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Packages:
+    """Extra packages that every worker gets, each as the requirement that takes one file only.
+
+    `sdists` names those that are built from source. `wheels` is the folder that they are all in, or
+    None if they come from the index that `PIP_INDEX_URL` names.
+    """
+
+    lines: tuple[str, ...]
+    sdists: tuple[str, ...]
+    setup_timeout_s: int
+    wheels: Path | None
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """Package name to version."""
+        return dict(line.split(" ", 1)[0].split("==", 1) for line in self.lines)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Config:
     """Everything a run needs to know; made by `read_config`."""
 
@@ -85,6 +108,7 @@ class Config:
     determinism: Determinism
     data: DataConfig
     recipe: RecipeConfig
+    packages: Packages | None = None
 
 
 def read_config(path: Path) -> Config:
@@ -125,6 +149,7 @@ def parse_config(document: object) -> Config:
         determinism=_determinism(fields.section("determinism")),
         data=_data(fields.section("data")),
         recipe=_recipe(fields.section("recipe"), num_workers),
+        packages=_packages(fields.optional_section("packages")),
     )
     fields.finish()
     if config.gpus_per_worker > 1:
@@ -182,6 +207,25 @@ def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
         if rows % num_workers:
             raise ConfigError(f"recipe.{name}: {rows} rows can't be split evenly over num_workers {num_workers}")
     return recipe
+
+
+def _packages(fields: Fields | None) -> Packages | None:
+    if fields is None:
+        return None
+    rule = "`name==version --hash=sha256:` and 64 lower-case hex digits"
+    wheels = fields.optional_text("wheels")
+    packages = Packages(
+        lines=fields.matching("lines", _LINE, rule),
+        sdists=fields.matching("sdists", _PACKAGE, "a package's name in lower case, with `-`"),
+        setup_timeout_s=fields.whole("setup_timeout_s", at_least=1),
+        wheels=None if wheels is None else Path(wheels),
+    )
+    fields.finish()
+    if len(packages.versions) != len(packages.lines) or not packages.lines:
+        raise ConfigError("packages.lines: must name at least one package, and none twice")
+    if packages.wheels is not None and not packages.wheels.is_absolute():
+        raise ConfigError(f"packages.wheels: must be an absolute path, found `{wheels}`")
+    return packages
 
 
 def _code_digest(fields: Fields) -> str | None:

@@ -25,6 +25,10 @@ class Fields:
         """A reader over the object in this field."""
         return Fields(self._take(name), self._at(name))
 
+    def optional_section(self, name: str) -> "Fields | None":
+        """A reader over the object in this field, or None if the field is missing."""
+        return self.section(name) if name in self._left else None
+
     def whole(self, name: str, *, at_least: int, at_most: int | None = None, default: int | None = None) -> int:
         """A whole number in a range; the default stands in for a missing field."""
         if default is not None and name not in self._left:
@@ -76,6 +80,17 @@ class Fields:
         if value is not None and not (isinstance(value, str) and value):
             self._refuse(name, "must be text or null", value)
         return value if isinstance(value, str) else None
+
+    def matching(self, name: str, pattern: re.Pattern[str], rule: str) -> tuple[str, ...]:
+        """A list of texts, each of which is wholly of the pattern; `rule` says so in words."""
+        value = self._take(name)
+        if not isinstance(value, list):
+            self._refuse(name, "must be a list", value)
+        assert isinstance(value, list)
+        for index, item in enumerate(value):
+            if not isinstance(item, str) or not pattern.fullmatch(item):
+                self._refuse(f"{name}[{index}]", f"must be {rule}", item)
+        return tuple(value)
 
     def texts(self, name: str) -> Mapping[str, str]:
         """A mapping of environment variable names to text, sorted by name."""

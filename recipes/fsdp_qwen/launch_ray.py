@@ -11,13 +11,14 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from fsdp_qwen.config import Config
 from fsdp_qwen.failures import Failure, Interrupted, failure_of
 from fsdp_qwen.outcome import Outcome
+from fsdp_qwen.packages import install, light_environment, runtime_environment
 from fsdp_qwen.records import Output
 
 # Ray's smallest sensible store: nothing of ours goes through it.
@@ -59,7 +60,12 @@ def launch(config: Config, output: Output) -> Outcome | Failure:
         output.add_phase("starting-ray", 1)
         # Ray prints what it thinks of dead workers; the driver says it once, in one line.
         log = (output.path / "ray.log").open("a")
-        with log, redirect_stdout(log), _ray(config, scratch) as node:
+        light = nullcontext() if config.packages is None else light_environment(scratch)
+        with log, redirect_stdout(log), light, _ray(config, scratch) as node:
+            if config.packages is not None:
+                failure = install(config.packages, output, variables=_worker_environment(config))
+                if failure is not None:
+                    return failure
             output.add_phase("starting-workers", 1)
             return _fit(config, output, node)
 
@@ -172,7 +178,7 @@ def _make_trainer(config: Config, output: Output, node: str) -> Any:
             callbacks=[
                 FailureRecorder(output=output, num_workers=config.num_workers, max_failures=config.max_failures)
             ],
-            worker_runtime_env={"env_vars": _worker_environment(config)},
+            worker_runtime_env={"env_vars": _worker_environment(config), **runtime_environment(config.packages)},
         ),
     )
 

@@ -9,6 +9,7 @@
 | `workers/<rank>/worker.json` | each rank | what this process was and saw |
 | `workers/<rank>/failure.json` | each rank | why it failed, if it could still say so |
 | `workers/<rank>/output.log` | each rank | what a plain process printed |
+| `packages/<node>.json` | driver | what setting up the extra packages took on a node |
 | `ray.log` | driver | what Ray printed |
 | `checkpoints/<run name>/` | all ranks | the checkpoints |
 | `parts/` | each rank | checkpoints in the making; empty afterwards |
@@ -85,6 +86,10 @@ class Output:
     def worker(self, rank: int) -> Path:
         """The folder of one rank."""
         return self.path / "workers" / str(rank)
+
+    def node_packages(self, node: int) -> Path:
+        """Where it stands what the extra packages took on one node."""
+        return self.path / "packages" / f"{node}.json"
 
     def add_phase(self, phase: str, attempt: int) -> None:
         """Says that a phase begins."""

@@ -76,6 +76,8 @@ def _set_environment(config: Config) -> None:
 
 
 def _launch(config: Config, output: Output, launcher: str) -> Outcome | Failure:
+    if config.packages is not None and launcher != "ray":
+        raise ConfigError(f"packages: only `--launcher ray` installs them, not `{launcher}`")
     # Each launcher brings its own heavy imports, so only the one that is used is imported.
     if launcher == "ray":
         from fsdp_qwen import launch_ray

@@ -14,6 +14,7 @@ import torch.distributed as dist
 from fsdp_qwen import exact
 from fsdp_qwen.config import Config
 from fsdp_qwen.digest import code_digest, code_root
+from fsdp_qwen.distributions import read_distributions
 from fsdp_qwen.failures import TrainingFailed, failure_of
 from fsdp_qwen.loop import Publish, Restore, train
 from fsdp_qwen.outcome import Outcome
@@ -59,6 +60,8 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
         exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
     received = code_digest(code_root())
     document = _describe(place, received)
+    if config.packages is not None:
+        document["distributions"] = read_distributions()
     write_document(output.worker(place.rank) / "worker.json", document)
     if config.code_digest is not None and received != config.code_digest:
         raise TrainingFailed(

@@ -1,6 +1,8 @@
 """What is locked as installed is what a recipe sees: no more, and nothing that no lock can hold."""
 
+import json
 import os
+import platform
 import subprocess
 import sys
 import sysconfig
@@ -9,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import ruamel.yaml
+
+from rdlc.adapters.python_environment import read_base, read_environment
 
 # What rdlc itself needs comes by PYTHONPATH, and so must not be listed.
 OURS = (Path(__file__).resolve().parents[2], Path(ruamel.yaml.__file__).resolve().parents[2])
@@ -21,6 +25,14 @@ try:
     print(json.dumps([found, editable_distributions(), missing_modules("one", "two", "three", "json")]))
 except InputError as error:
     print(f"{error.file}: {error.message}")
+"""
+
+BASE = """
+import json
+from rdlc.adapters.python_environment import read_base, read_base_files
+base = read_base()
+held = [[item.name, item.version, list(item.requires)] for item in base.distributions]
+print(json.dumps([base.evidence, base.is_complete, held, read_base_files()]))
 """
 
 
@@ -46,11 +58,11 @@ def install(folder: Path, name: str, version: str = "1.0", origin: str | None = 
         (metadata / "direct_url.json").write_text(origin)
 
 
-def read(python: Path, folder: Path, **environment: str) -> str:
+def read(python: Path, folder: Path, script: str = READ, **environment: str) -> str:
     """What the interpreter says when it is started in the folder."""
     path = os.pathsep.join((environment.pop("PYTHONPATH", "/nowhere"), *map(str, OURS)))
     done = subprocess.run(
-        (python, "-c", READ),
+        (python, "-c", script),
         cwd=folder,
         env={"PYTHONPATH": path, **environment},
         capture_output=True,
@@ -111,3 +123,44 @@ def test_metadata_that_is_no_text_is_refused(python: Path, tmp_path: Path) -> No
     assert read(python, tmp_path) == (
         f"{packages_of(python)}: a distribution here has a file `METADATA` that cannot be read\n"
     )
+
+
+def test_a_base_has_what_is_installed_with_what_it_requires_and_which_files_are_whose(
+    python: Path, tmp_path: Path
+) -> None:
+    folder = packages_of(python)
+    install(folder, "Two_Words", "2.0")
+    with (folder / "Two_Words-1.0.dist-info/METADATA").open("a") as file:
+        file.write('Requires-Dist: one>=1\nRequires-Dist: three\n  ; extra == "x"\n\nRequires-Dist: not-a-header\n')
+    (folder / "Two_Words-1.0.dist-info/RECORD").write_text(
+        '"two,words.py",sha256=x,1\n../../bin/two,,\n/etc/two,,\n__pycache__/two.pyc,,\ntwo/__init__.py,,\n'
+    )
+    install(folder, "one", "1.5")
+    install(folder, "rdlc", "9")
+
+    assert json.loads(read(python, tmp_path, BASE)) == [
+        "environment",
+        True,
+        [["one", "1.5", []], ["two-words", "2.0", ["one>=1", 'three ; extra == "x"']]],
+        {"two,words.py": "two-words", "two/__init__.py": "two-words"},
+    ]
+
+
+def test_a_base_reads_what_an_old_distribution_requires(python: Path, tmp_path: Path) -> None:
+    metadata = packages_of(python) / "old-1.0.egg-info"
+    metadata.mkdir()
+    (metadata / "PKG-INFO").write_text("Metadata-Version: 1.0\nName: old\nVersion: 1.0\n")
+    (metadata / "requires.txt").write_text("one>=1\n")
+
+    assert json.loads(read(python, tmp_path, BASE))[2] == [["old", "1.0", ["one>=1"]]]
+
+
+def test_the_base_here_is_this_python_with_its_platform() -> None:
+    base = read_base()
+
+    assert (base.python, base.implementation) == (platform.python_version(), platform.python_implementation())
+    assert base.machine == platform.machine()
+    library = os.confstr("CS_GNU_LIBC_VERSION")
+    assert library is not None
+    assert base.glibc == tuple(int(part) for part in library.split()[1].split("."))
+    assert dict(read_environment(threads_per_worker=1).distributions) == base.versions

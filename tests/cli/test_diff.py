@@ -12,7 +12,7 @@ from rdlc.core.lockfile import write_lock
 from rdlc.operations.diff import diff_paths
 from tests.cli.diff_project import LOCK, OTHER, Diff
 from tests.diff_samples import make_outcome, make_record, write_record_folder
-from tests.operations.test_diff import FakeFiles
+from tests.operations.test_diff import FakeFiles, NoLayers
 
 
 def test_two_locks_differ_in_words_grouped_by_section(diff: Diff) -> None:
@@ -195,6 +195,7 @@ def test_digests_are_short_on_a_terminal_only(capsys: pytest.CaptureFixture[str]
     pair = diff_paths(
         [Path("a.yaml"), Path("b.yaml")],
         files=FakeFiles({"a.yaml": write_lock(LOCK), "b.yaml": write_lock(OTHER)}),
+        layers=NoLayers(),
     )[0]
 
     write_pair(Console(force_terminal=True, color_system=None), pair, is_first=True)

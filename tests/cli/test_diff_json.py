@@ -60,6 +60,7 @@ BASELINE_AND_RECORD = snapshot(
                         "new": "<recipe of B>",
                     },
                 ],
+                "image": None,
                 "outcome": {
                     "equal": False,
                     "differs": True,

@@ -98,6 +98,8 @@ def test_check_of_an_unchanged_lock_is_fine(project: Path, rdlc: Rdlc) -> None:
         "fates": SAME,
         "like": {},
         "image": None,
+        "packages": None,
+        "infra": None,
     }
 
 

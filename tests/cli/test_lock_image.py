@@ -90,7 +90,7 @@ def test_upgrade_moves_the_image_and_shows_the_difference(project: DockerProject
             f"locked  {LOCK}\nid  ID\n{table('same', image='changed')}"
             f"image  {NAME}  {MOVING}\n       sha256:NEW\n"
             "moved by --upgrade image\n"
-            "\nrebuild  not-known: other layers or settings, and the layers were not read\n"
+            "\nrebuild  not-known: other layers or settings, and not all that is in the layers was read\n"
             "evidence config-only\n"
         ),
         "",

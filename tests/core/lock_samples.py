@@ -1,10 +1,14 @@
-"""A lock in which every optional field stands, and damaged copies of files."""
+"""Locks in which every optional field stands, and damaged copies of files."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from rdlc.core.lockfile import RunLock
-from rdlc.core.provenance import GitState, Provenance
+from rdlc.core.packages.derivation import local_base
+from rdlc.core.packages.request import PackagesRequest
+from rdlc.core.packages.section import LockedPackage, PackagesSection
+from rdlc.core.packages.wishes import base_reason, marker_reason
+from rdlc.core.provenance import GitState, PackagesOrigin, Provenance
 from rdlc.core.sections import DataSection
 from tests.diff_samples import make_lock
 
@@ -45,6 +49,43 @@ def full_lock() -> RunLock:
             ),
         ),
     )
+
+
+def packages_lock() -> RunLock:
+    """The full lock with two extra packages, one of them from source, and two requirements that add nothing."""
+    lock = full_lock()
+    base = local_base(lock.sections.local_environment)
+    marked, met = 'tomli>=2; python_version < "3.11"', "torch>=2"
+    request = PackagesRequest(
+        requires=("peft", marked, met, "trl==0.20.0"),
+        requirements_file="extra.txt",
+        index="https://index.example/simple",
+        exclude_newer="2026-09-01T23:59:59Z",
+        install="wheelhouse",
+        allow_sdist=("trl",),
+        allow_replace={"numpy": "a fix"},
+    )
+    section = PackagesSection(
+        requested=replace(request, requires=tuple(sorted(request.requires))),
+        python=base.python,
+        platform=base.uv_platform,
+        constraints_digest=base.constraints_digest,
+        evidence="environment",
+        extras=(
+            extra("peft", "0.17.0", "peft-0.17.0-py3-none-any.whl"),
+            extra("trl", "0.20.0", "trl-0.20.0.tar.gz"),
+        ),
+        left_out={marked: marker_reason(base), met: base_reason("torch", "2.13.0")},
+    )
+    origin = PackagesOrigin(index=request.index, yanked={"trl-0.20.0.tar.gz": "broken"})
+    return RunLock(
+        sections=replace(lock.sections, packages=section), provenance=replace(lock.provenance, packages=origin)
+    )
+
+
+def extra(name: str, version: str, file: str) -> LockedPackage:
+    """An extra package of 1 KiB."""
+    return LockedPackage(name=name, version=version, file=file, size=1024, sha256="sha256:" + "e" * 64)
 
 
 def flipped(data: bytes, mask: int, *, end: int, step: int = 1) -> Iterator[tuple[int, bytes]]:

@@ -6,12 +6,18 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from rdlc.core.canonical import Json
+from rdlc.core.contents.inventory import EVIDENCE_LEVELS
 from rdlc.core.derivation import derive_cluster, derive_data
 from rdlc.core.document import CONTROL, NUMBER_LIMIT
 from rdlc.core.image.section import ImageRequest, ImageSection, LockedLayer
 from rdlc.core.level import CLAIMS
 from rdlc.core.lockfile import RunLock
-from rdlc.core.provenance import GitState, ImageOrigin, Provenance
+from rdlc.core.packages.base import Base
+from rdlc.core.packages.derivation import local_base
+from rdlc.core.packages.request import PackagesRequest
+from rdlc.core.packages.section import LockedPackage, PackagesSection
+from rdlc.core.packages.wishes import base_reason, marker_reason
+from rdlc.core.provenance import GitState, ImageOrigin, PackagesOrigin, Provenance
 from rdlc.core.sections import (
     CodeSection,
     DataSection,
@@ -169,6 +175,74 @@ def sections(draw: st.DrawFn, target: str) -> Sections:
     )
 
 
+@st.composite
+def with_packages(draw: st.DrawFn, target: str) -> Sections:
+    """Sections with extra packages: as wheels and as sources, and requirements that add nothing."""
+    held = draw(sections(target))
+    environment, image = held.environment, held.image
+    if environment is not None:
+        machine = draw(st.sampled_from(("x86_64", "aarch64")))
+        environment = replace(
+            environment, python="3.11.7", machine=machine, libc="glibc 2.36", distributions={"torch": "2.13.0"}
+        )
+    if image is not None:
+        image = replace(image, requested=replace(image.requested, platform="linux/amd64"))
+    extras = draw(st.lists(extra_packages, max_size=3, unique_by=lambda extra: extra.name))
+    return replace(
+        held, environment=environment, image=image, packages=draw(packages_of(environment, held, tuple(extras)))
+    )
+
+
+@st.composite
+def packages_of(
+    draw: st.DrawFn, environment: EnvironmentSection | None, held: Sections, extras: tuple[LockedPackage, ...]
+) -> PackagesSection:
+    base = local_base(environment) if environment is not None else IMAGE_BASE
+    levels = EVIDENCE_LEVELS if held.run.requested.claim == "infrastructure" else EVIDENCE_LEVELS[1:]
+    left_out = {'zope; python_version < "3"': marker_reason(base)}
+    evidence = "environment" if environment is not None else draw(st.sampled_from(levels))
+    if evidence != "config-only":
+        left_out["torch>=2"] = base_reason("torch", "2.13.0")
+    request = PackagesRequest(
+        requires=tuple(sorted({f"{extra.name}>=0.1" for extra in extras} | left_out.keys())),
+        requirements_file=draw(st.just("") | paths),
+        index=draw(st.sampled_from(("", "https://index.example/a"))),
+        exclude_newer=draw(st.sampled_from(("", "2026-09-01T23:59:59Z"))),
+        install=draw(st.sampled_from(("index", "wheelhouse"))),
+        allow_sdist=tuple(sorted(extra.name for extra in extras if extra.is_sdist)),
+        allow_replace=draw(st.dictionaries(st.sampled_from(("torch", "a-b")), texts, max_size=2)),
+    )
+    return PackagesSection(
+        requested=request,
+        python=base.python,
+        platform=base.uv_platform,
+        constraints_digest=draw(digests),
+        evidence=evidence,
+        extras=tuple(sorted(extras, key=lambda extra: extra.name)),
+        left_out=left_out,
+    )
+
+
+def extra_package(name: str, version: str, sha256: str, is_sdist: bool) -> LockedPackage:
+    stem = f"{name.replace('-', '_')}-{version}"
+    file = f"{stem}.tar.gz" if is_sdist else f"{stem}-py3-none-any.whl"
+    return LockedPackage(name=name, version=version, file=file, size=len(sha256), sha256=sha256)
+
+
+IMAGE_BASE = Base(
+    python="3.13.12", implementation="CPython", machine="x86_64", glibc=(2, 34), distributions=(), evidence="streamed"
+)
+extra_packages = st.builds(
+    extra_package,
+    st.sampled_from(("peft", "trl", "a-b", "zope-interface")),
+    st.from_regex(r"[1-9](\.[0-9]{1,2}){0,2}(rc1|\.post2|\+cu130)?", fullmatch=True),
+    digests,
+    st.booleans(),
+)
+package_origins = st.builds(
+    PackagesOrigin, index=maybe_empty, yanked=st.dictionaries(maybe_empty, maybe_empty, max_size=2)
+)
+
 git_states = st.builds(
     GitState,
     commit=texts,
@@ -184,13 +258,14 @@ def locks_of(target: str) -> st.SearchStrategy[RunLock]:
     """Locks of one target."""
     return st.builds(
         RunLock,
-        sections=sections(target),
+        sections=sections(target) | with_packages(target),
         provenance=st.builds(
             Provenance,
             created=texts,
             tool=texts,
             git=st.none() | git_states,
             image=origins if target == "docker" else st.none(),
+            packages=st.none() | package_origins,
         ),
     )
 

@@ -16,7 +16,7 @@ from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.lockfile import RunLock, read_lock, write_lock
 from rdlc.core.record import STATUSES, write_record
 from rdlc.errors import InputError
-from tests.core.lock_samples import full_lock
+from tests.core.lock_samples import full_lock, packages_lock
 from tests.core.strategies import locks
 from tests.diff_samples import make_lock, make_record
 from tests.image_samples import image_lock
@@ -25,7 +25,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "lock"
 PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
 SCHEMA: dict[str, Any] = json.loads((FOLDER / "run-lock.schema.json").read_text(encoding="utf-8"))
 # Target local has an environment, target docker an image: together they have every field.
-DATA = {"local": write_lock(full_lock()), "docker": write_lock(image_lock())}
+DATA = {"local": write_lock(packages_lock()), "docker": write_lock(image_lock())}
 
 
 def script() -> str:
@@ -52,7 +52,7 @@ def test_the_recomputation_is_ten_lines_of_the_standard_library() -> None:
     assert [line for line in lines[1:] if "import" in line] == []
 
 
-@pytest.mark.parametrize("lock", [make_lock(), full_lock(), image_lock()])
+@pytest.mark.parametrize("lock", [make_lock(), full_lock(), packages_lock(), image_lock()])
 def test_the_recomputation_of_the_page_gives_the_id_and_every_digest(tmp_path: Path, lock: RunLock) -> None:
     path = tmp_path / "x.lock.yaml"
     path.write_bytes(write_lock(lock))
@@ -62,11 +62,11 @@ def test_the_recomputation_of_the_page_gives_the_id_and_every_digest(tmp_path: P
 
 def test_the_recomputation_of_the_page_notices_a_change(tmp_path: Path) -> None:
     path = tmp_path / "x.lock.yaml"
-    path.write_bytes(DATA["local"].replace(b'python: "3.11.7"', b'python: "3.11.8"'))
+    path.write_bytes(DATA["local"].replace(b'python: "3.11.7"', b'python: "3.11.8"', 1))
 
     said = recompute(path)
 
-    changed = [name for name, digest in said["sections"].items() if digest != full_lock().digests[name]]
+    changed = [name for name, digest in said["sections"].items() if digest != packages_lock().digests[name]]
     assert (changed, said["fits"]) == (["environment"], False)
 
 
@@ -123,7 +123,7 @@ def test_the_keys_of_the_schema_are_those_of_a_lock_with_every_field() -> None:
     assert {a: set(part["properties"]) for a, part in objects(SCHEMA) if a != ("data", "requested")} == {
         a: keys_at(a) for a, _ in objects(SCHEMA) if a != ("data", "requested")
     }
-    assert len(list(objects(SCHEMA))) == 24
+    assert len(list(objects(SCHEMA))) == 28
 
 
 def line_of(address: tuple[str, ...]) -> int:
@@ -173,8 +173,8 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         (*a, key)
         for a, part in objects(SCHEMA)
         for key in set(part["properties"]) - set(part["required"])
-        # Of these two, the target asks for one; that is tested below.
-        if key not in {"environment", "image"} or a not in {(), ("sections",)}
+        # The target asks for one of the first two; `packages` stands in both places or in neither.
+        if key not in {"environment", "image", "packages"} or a not in {(), ("sections",)}
     }
     assert may_be_absent <= optional
     # Written always, and read with a default: verify names the lock as not in its form without them.
@@ -185,6 +185,9 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         # Of an image, and of where it came from.
         "base_digest", "command", "components", "created", "entrypoint", "env", "index_digest", "index_media_type",
         "known_issues", "labels", "twin", "user", "working_folder",
+        # Of extra packages.
+        "allow_replace", "allow_sdist", "exclude_newer", "index", "install", "left_out", "requirements_file",
+        "requires", "yanked",
     }  # fmt: skip
 
 

@@ -13,6 +13,7 @@ FIXTURES = Path(__file__).parent / "fixtures"
 FIXTURE_IDS = {
     "run-lock-v1-revision-1": "sha256:00055fddab3b5a068891d2a9175b1a0ce40b74ffc5d4f19676fbc98ddba92d28",
     "run-lock-v1-revision-1-docker": "sha256:1223d68b2590e1ffc74764fdb14b1d6db978b5bcd497abcf95835fefd1c5e277",
+    "run-lock-v1-revision-1-packages": "sha256:e33db6c91e95945bb88e97d7ff2f091f6de16011127e017940552f7fee09e676",
 }
 DATA = write_lock(full_lock())
 
@@ -64,7 +65,7 @@ def test_provenance_is_no_part_of_the_identity() -> None:
     [
         ("revision: 1", "revision: 0", ("must be 1, not 0", 2, "revision", None)),
         ('    target: "local"', '    target: "lokal"',
-         ("must be one of `local`, `docker`, not `lokal`", 14, "run.requested.target", "did you mean `local`?")),
+         ("must be one of `local`, `docker`, `eks`, not `lokal`", 14, "run.requested.target", "did you mean `local`?")),
         ("    workers: 2", '    workers: "2"',
          ('must be a whole number, not the text "2"', 36, "cluster.requested.workers", None)),
         ("    workers: 2", "    workers: 0",

@@ -6,9 +6,10 @@ import pytest
 
 from rdlc.core.lockfile import read_lock, section_at_line, write_lock
 from rdlc.errors import InputError
-from tests.core.lock_samples import flipped, full_lock
+from tests.core.lock_samples import flipped, full_lock, packages_lock
 
 DATA = write_lock(full_lock())
+PACKAGES = write_lock(packages_lock())
 HASHED = DATA.index(b"\nprovenance:") + 1
 HEAD = DATA.index(b"\nrun:") + 1
 
@@ -35,6 +36,18 @@ def test_every_flipped_byte_of_a_section_is_noticed_and_the_section_is_named(mas
 
     assert unnamed == []
     assert HASHED > 2000
+
+
+@pytest.mark.parametrize(("mask", "step"), [(0x01, 1), (0x80, 3), (0x20, 4)])
+def test_every_flipped_byte_of_the_packages_is_noticed_and_named(mask: int, step: int) -> None:
+    start, end = PACKAGES.index(b"\npackages:") + 1, PACKAGES.index(b"\ncluster:") + 1
+    unnamed = []
+    for index, damaged in flipped(PACKAGES, mask, end=end, step=step):
+        if index >= start and "packages" not in (named := named_sections(damaged)):
+            unnamed.append((index, named))
+
+    assert unnamed == []
+    assert end - start > 1000
 
 
 @pytest.mark.parametrize("section", full_lock().digests)

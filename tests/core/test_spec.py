@@ -90,7 +90,7 @@ def test_a_setting_that_does_not_fit_is_refused(
         ("name: toy", "name: toy\nsurplus: 1",
          "this key is not known here", 3, "surplus"),
         ("target: local", "target: moon",
-         "must be one of `local`, `docker`, not `moon`", 3, "target"),
+         "must be one of `local`, `docker`, `eks`, not `moon`", 3, "target"),
         ("{workers: 2}", "2",
          "must be a mapping of `key: value` lines, not the number 2", 4, "cluster"),
         ("{workers: 2}", "{workers: 0}",

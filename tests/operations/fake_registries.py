@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rdlc.core.contents.inventory import Distribution, Inventory
+from rdlc.core.contents.inventory import Distribution, Evidence, Inventory
 from rdlc.core.contents.layer_facts import LayerFacts
 from rdlc.core.image.known_issues import KnownIssue
 from rdlc.core.image.oci import ResolvedImage
@@ -43,7 +43,7 @@ class FakeRegistries:
 
     `tags` maps a name with its tag to what was pushed there; `kept` maps a name without tag to what
     it has by digest too. `contents` maps a manifest digest to an inventory; `down` and `closed` are
-    hosts that do not answer, and those that list no tags.
+    hosts that do not answer, and those that list no tags. `wanted_evidence` is that of the route.
     """
 
     tags: dict[str, Image | Index] = field(default_factory=dict)
@@ -54,6 +54,7 @@ class FakeRegistries:
     region: str | None = None
     issues: tuple[KnownIssue, ...] = (ISSUE,)
     asked: list[str] = field(default_factory=list)
+    wanted_evidence: Evidence = "config-only"
 
     def push(self, pushed: Image | Index, *names: str) -> None:
         for name in names:

@@ -9,6 +9,8 @@ from rdlc.adapters.ray.status import JobEnd
 from rdlc.cli.wiring import LocalMachine
 from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.outcome import Outcome
+from rdlc.core.packages.base import Base
+from rdlc.core.packages.derivation import local_base
 from rdlc.core.provenance import GitState
 from rdlc.core.record import RunRecord, read_record
 from rdlc.core.sections import EnvironmentSection
@@ -82,12 +84,20 @@ class ScriptedMachine(LocalMachine):
         self.orders: list[Order] = []
         self.ended: list[str] = []
         self.tokens = 0
+        self.base: Base | None = None
+        self.files_of_base: dict[str, str] = {}
 
     def read_git_state(self, folder: Path, paths: tuple[str, ...], *, root: Path) -> GitState | None:
         return None
 
     def read_environment(self, *, threads_per_worker: int) -> EnvironmentSection:
         return replace(self.environment, threads_per_worker=threads_per_worker)
+
+    def read_base(self) -> Base:
+        return self.base or local_base(self.environment)
+
+    def base_files(self) -> Mapping[str, str]:
+        return self.files_of_base
 
     def editable_distributions(self) -> tuple[str, ...]:
         return ()

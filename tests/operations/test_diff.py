@@ -8,6 +8,7 @@ import pytest
 
 from rdlc.core.baseline import write_baseline
 from rdlc.core.diff import Side
+from rdlc.core.image.section import ImageSection
 from rdlc.core.lockfile import write_lock
 from rdlc.core.record import Drift, write_record
 from rdlc.errors import InputError
@@ -67,6 +68,13 @@ class FakeFiles:
             if self.is_file(folder / "record.json"):
                 return folder
         raise InputError("there is no such record", file=str(given))
+
+
+class NoLayers:
+    """A machine on which no layer was ever read."""
+
+    def read_cached(self, image: ImageSection) -> None:
+        """Nothing."""
 
 
 def record_files(name: str = "r1") -> dict[str, bytes]:
@@ -168,7 +176,7 @@ def test_the_first_is_compared_with_each_other_one() -> None:
         }
     )
 
-    pairs = diff_paths([Path("r1"), Path("r2"), Path("a.lock.yaml")], files=files)
+    pairs = diff_paths([Path("r1"), Path("r2"), Path("a.lock.yaml")], files=files, layers=NoLayers())
 
     assert [summary(pair) for pair in pairs] == [
         ("r1", "r2", False),
@@ -187,7 +195,7 @@ def refusal(call: Callable[[], object]) -> tuple[str, str | None, str | None]:
 
 
 def test_one_path_is_not_enough() -> None:
-    assert refusal(lambda: diff_paths([Path("a")], files=FakeFiles({}))) == (
+    assert refusal(lambda: diff_paths([Path("a")], files=FakeFiles({}), layers=NoLayers())) == (
         "two or more locks, records or baselines are due, and 1 is given",
         None,
         "`rdlc diff A B`",

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from rdlc.core.contents.inventory import Evidence
 from rdlc.core.provenance import ImageOrigin
 from rdlc.errors import OutsideError
 from tests.image_samples import TAG, make_inventory
@@ -172,3 +173,97 @@ def test_a_registry_that_does_not_answer_at_a_first_lock_is_an_error() -> None:
         lock(images)
 
     assert caught.value.message == "`mirror.example` does not answer"
+
+
+def test_a_kept_image_is_looked_into_by_the_route_that_was_asked_for() -> None:
+    images = registries()
+    first, _ = lock(images)
+    images.contents[OLD.digest] = HANGS
+    images.push(NEW, NAME)
+    images.wanted_evidence = "soci-toc"
+
+    again, voice = lock(images, previous=first)
+
+    assert (again.section, again.comparison) == (first.section, None)
+    assert again.origin == replace(
+        first.origin,
+        evidence="streamed",
+        components={"efa-installer": "1.47.0", "ray": "2.58.0"},
+        known_issues=("efa-hangs",),
+    )
+    assert [warning.partition(":")[0] for warning in voice.warnings] == ["known issue `efa-hangs`"]
+
+
+def test_a_kept_image_is_looked_into_by_its_digest_and_never_by_its_tag() -> None:
+    images = registries()
+    first, _ = lock(images)
+    images.wanted_evidence, images.asked = "streamed", []
+
+    lock(images, previous=first)
+
+    # The tag is asked for what it names now, and for nothing else.
+    assert images.asked == [NAME, NAME.replace(f":{TAG}", f"@{OLD.digest}")]
+
+
+@pytest.mark.parametrize("wanted", ["config-only", "soci-toc", "streamed"])
+def test_a_kept_image_is_not_read_again_for_what_is_known(wanted: Evidence) -> None:
+    images = registries()
+    images.contents[OLD.digest] = HANGS
+    first, _ = lock(images)
+    images.contents.clear()
+    images.wanted_evidence = wanted
+
+    again, _ = lock(images, previous=first)
+
+    assert again == first
+
+
+def test_a_kept_image_that_cannot_be_looked_into_is_kept_with_a_warning() -> None:
+    images = registries()
+    first, _ = lock(images)
+    images.kept.clear()
+    images.wanted_evidence = "streamed"
+
+    again, voice = lock(images, previous=first)
+
+    pinned = NAME.replace(f":{TAG}", f"@{OLD.digest}")
+    assert (again, voice.warnings) == (
+        first,
+        [f"the locked image was not looked into, it stays `config-only`: no such image: {pinned}"],
+    )
+
+
+def test_an_index_that_gives_another_image_than_the_lock_holds_is_not_looked_into() -> None:
+    index = build_index([OLD])
+    images = FakeRegistries()
+    images.push(index, NAME)
+    first, _ = lock(images)
+    forged = replace(first, section=replace(first.section, manifest_digest=NEW.digest))
+    images.wanted_evidence = "streamed"
+
+    again, voice = lock(images, previous=forged)
+
+    assert (again, voice.warnings) == (
+        forged,
+        [
+            (
+                "the locked image was not looked into, it stays `config-only`: "
+                f"{index.digest} holds {OLD.digest}, and the lock {NEW.digest}"
+            )
+        ],
+    )
+
+
+def test_another_reason_for_the_base_is_written_and_the_digest_stays() -> None:
+    images = registries()
+    base = NAME.replace(TAG, "base")
+    images.push(OLD, base)
+    request = replace(REQUEST, base=base, reason="our proxy")
+    first, _ = lock(images, request=request)
+    images.push(NEW, NAME, base)
+
+    again, voice = lock(images, request=replace(request, reason="our proxy, and a tokenizer"), previous=first)
+
+    requested = replace(first.section.requested, reason="our proxy, and a tokenizer")
+    assert again == replace(first, section=replace(first.section, requested=requested), base_moves=None)
+    assert [note.partition(":")[0] for note in voice.notes] == [f"`{NAME.partition(':')[0]}"]

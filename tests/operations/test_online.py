@@ -10,6 +10,7 @@ from rdlc.errors import OutsideError
 from rdlc.operations.online import OnlineCheck, check_online
 from tests.diff_samples import make_lock
 from tests.image_samples import image_lock, small_image
+from tests.operations.fake_packages import UnaskedIndex
 from tests.operations.fake_registries import FakeRegistries
 from tests.registry.images import build_index
 
@@ -27,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def check(path: Path, images: FakeRegistries) -> OnlineCheck:
-    return check_online(path, workspace=LocalWorkspace(), stores=images)
+    return check_online(path, workspace=LocalWorkspace(), stores=images, index=UnaskedIndex())
 
 
 def findings(path: Path, *digests: str) -> tuple[Finding, ...]:
@@ -79,3 +80,15 @@ def test_a_local_lock_names_nothing_that_is_elsewhere(tmp_path: Path) -> None:
     path.write_bytes(write_lock(make_lock()))
 
     assert check(path, FakeRegistries()) == OnlineCheck(asked=0, findings=())
+
+
+def test_nothing_is_asked_for_a_lock_that_is_not_intact(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(IMAGE.digest.encode(), b"sha256:" + b"0" * 64))
+    images = FakeRegistries()
+    images.push(INDEX, f"{NAME}:v3")
+
+    message = "not asked for online: the lock is not intact"
+    assert check(path, images) == OnlineCheck(
+        asked=None, findings=(Finding(section="image", file=str(path), message=message),)
+    )
+    assert images.asked == []

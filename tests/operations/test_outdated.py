@@ -14,6 +14,7 @@ from rdlc.operations.lock_image import resolve_image
 from rdlc.operations.outdated import ImageState, look_upstream
 from tests.diff_samples import make_lock
 from tests.image_samples import image_lock, make_inventory, small_image
+from tests.operations.fake_packages import UnaskedIndex
 from tests.operations.fake_registries import FakeRegistries
 from tests.operations.scripted import Voice
 
@@ -49,7 +50,7 @@ def write(path: Path, images: FakeRegistries, reference: str = TAG) -> Path:
 
 
 def look(path: Path, images: FakeRegistries, now: datetime.datetime = NOW) -> ImageState | None:
-    return look_upstream(path, workspace=LocalWorkspace(), upstream=images, now=now).image
+    return look_upstream(path, workspace=LocalWorkspace(), upstream=images, index=UnaskedIndex(), now=now).image
 
 
 @pytest.fixture

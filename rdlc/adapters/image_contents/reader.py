@@ -130,6 +130,15 @@ def read_contents(
     )
 
 
+def read_cached(image: SelfDescription, layers: Sequence[str], cache: LayerCache) -> Inventory | None:
+    """What is in an image of these layers, the lowest first, if the cache holds all that it takes."""
+    known = {digest: cache.load(digest) for digest in dict.fromkeys(layers)}
+    facts = [layer for digest in layers if (layer := known[digest])]
+    if len(facts) < len(layers) or not facts or _needed_files(facts):
+        return None
+    return build_inventory(image, facts)
+
+
 def _facts_at_hand(
     digests: Iterable[str],
     known: Mapping[str, LayerFacts],
@@ -157,17 +166,22 @@ def _read_needed_files(
     threads: int,
     meter: Meter,
 ) -> list[LayerFacts]:
-    stack = stack_layers([facts[layer.digest] for layer in image.layers])
-    wanted: dict[str, set[str]] = {}
-    for file in unread_files(stack):
-        digest = image.layers[file.layer].digest
-        if facts[digest].evidence != "streamed" or file.fact.hardlink:
-            wanted.setdefault(digest, set()).update(_with_log(file, facts[digest]))
+    wanted = _needed_files([facts[layer.digest] for layer in image.layers])
 
     def read(digest: str) -> LayerFacts:
         return reading.read_files(facts[digest], tuple(sorted(wanted[digest])))
 
     return _in_threads(read, list(wanted), threads, meter)
+
+
+def _needed_files(layers: Sequence[LayerFacts]) -> dict[str, set[str]]:
+    """Layer to the paths in it that the inventory of these layers needs, and that were not read."""
+    wanted: dict[str, set[str]] = {}
+    for file in unread_files(stack_layers(layers)):
+        layer = layers[file.layer]
+        if layer.evidence != "streamed" or file.fact.hardlink:
+            wanted.setdefault(layer.digest, set()).update(_with_log(file, layer))
+    return wanted
 
 
 def _with_log(file: PlacedFile, layer: LayerFacts) -> tuple[str, ...]:

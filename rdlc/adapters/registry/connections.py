@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from rdlc.adapters.registry.response import Response
 from rdlc.adapters.registry.url import Url
 from rdlc.core.text import one_line
 from rdlc.errors import OutsideError
@@ -20,6 +21,8 @@ Address = tuple[str, int]
 
 class Connection(http.client.HTTPConnection):
     """A connection to one origin, over TLS if it has a context, perhaps through a proxy."""
+
+    response_class = Response
 
     def __init__(self, address: Address, *, url: Url, context: "ssl.SSLContext | None", timeout_s: float) -> None:
         super().__init__(*address, timeout=timeout_s)

@@ -81,7 +81,7 @@ class Inventory:
     `evidence` holds for the lists as a whole: the weakest level of any layer. `complete` is False
     when only the config was read, so that an empty list does not mean that nothing is installed.
     `nccl_conf` is the text of `/etc/nccl.conf`, None where there is none or none was read. `notes`
-    say what could not be read as it should.
+    say what could not be read as it should; `is_os_read` is False where that is a package database.
     """
 
     evidence: Evidence
@@ -91,6 +91,7 @@ class Inventory:
     nccl_conf: str | None
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
+    is_os_read: bool = True
 
     @property
     def complete(self) -> bool:

@@ -28,7 +28,8 @@ def build_inventory(config: SelfDescription, layers: Sequence[LayerFacts]) -> In
     """What is in the image; `layers` from the lowest up, none when only the config was read."""
     stack = stack_layers(layers)
     levels = [layer.evidence for layer in layers]
-    packages, os_evidence, notes = _os_packages(stack, levels)
+    packages, os_evidence = _os_packages(stack, levels)
+    unread = _unread_databases(stack)
     distributions = _distributions(stack, levels)
     findings = Findings(
         texts=_texts(stack, levels),
@@ -46,7 +47,8 @@ def build_inventory(config: SelfDescription, layers: Sequence[LayerFacts]) -> In
         os_packages=packages,
         nccl_conf=nccl_conf.fact.content if nccl_conf else None,
         environment=config.env,
-        notes=(*(note for layer in layers for note in layer.notes), *notes),
+        notes=(*(note for layer in layers for note in layer.notes), *unread, *_stray_logs(stack)),
+        is_os_read=not unread,
     )
 
 
@@ -93,25 +95,30 @@ def _stated_name(metadata: str) -> tuple[str, str] | None:
     return (normalised_name(names[0]), versions[0]) if names and versions else None
 
 
-def _os_packages(
-    stack: LayerStack, levels: Sequence[Evidence]
-) -> tuple[tuple[OsPackage, ...], Evidence, tuple[str, ...]]:
+def _os_packages(stack: LayerStack, levels: Sequence[Evidence]) -> tuple[tuple[OsPackage, ...], Evidence]:
     packages: dict[OsPackage, None] = {}
     used: list[Evidence] = []
-    notes = []
-    for path, file in sorted(stack.files.items()):
-        kind = file_kind(path)
-        if kind in ("rpm", "dpkg") and file.fact.packages is not None:
+    for _, file in sorted(stack.files.items()):
+        if file_kind(file.path) in ("rpm", "dpkg") and file.fact.packages is not None:
             packages |= dict.fromkeys(file.fact.packages)
             used.append(levels[file.layer])
-        if kind in ("rpm", "dpkg") and file.fact.packages is None:
+    return tuple(sorted(packages, key=lambda item: (item.kind, item.name, item.version))), weakest(used)
+
+
+def _unread_databases(stack: LayerStack) -> tuple[str, ...]:
+    """Why packages of the operating system are missing from the list."""
+    notes = []
+    for path, file in sorted(stack.files.items()):
+        if file_kind(path) in ("rpm", "dpkg") and file.fact.packages is None:
             notes.append(f"/{path} could not be read: its packages are not listed")
-        if kind == "rpm" and (note := _stray_wal(file, stack.files)):
-            notes.append(note)
         if path in OTHER_RPM_DATABASES and not any(name in stack.files for name in RPM_DATABASES):
             notes.append(f"/{path} is no SQLite database: the RPM packages are not listed")
-    ordered = sorted(packages, key=lambda item: (item.kind, item.name, item.version))
-    return tuple(ordered), weakest(used), tuple(notes)
+    return tuple(notes)
+
+
+def _stray_logs(stack: LayerStack) -> tuple[str, ...]:
+    databases = (file for path, file in sorted(stack.files.items()) if file_kind(path) == "rpm")
+    return tuple(note for file in databases if (note := _stray_wal(file, stack.files)))
 
 
 def _stray_wal(file: PlacedFile, files: Mapping[str, PlacedFile]) -> str | None:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from rdlc.core.contents.inventory import Distribution, Inventory, OsPackage
-from rdlc.core.image.oci import ResolvedImage
 
 RebuildKind = Literal[
     "same",
@@ -24,7 +23,7 @@ KIND_WORDS: Mapping[RebuildKind, str] = {
     "same-components": "other layers or labels, and every component and package has the same version",
     "os-packages": "only packages of the operating system moved",
     "components-changed": "components, Python packages or their settings moved",
-    "not-known": "other layers or settings, and the layers were not read",
+    "not-known": "other layers or settings, and not all that is in the layers was read",
 }
 
 GROUPS = ("transport stack", "CUDA", "framework", "Python packages", "OS packages", "files and environment")
@@ -43,6 +42,22 @@ _RISKS = {
     "torch": "other kernels: bits and speed can change",
     "ray": "scheduling, start-up and runtime_env can change",
 }
+
+
+class ImageIdentity(Protocol):
+    """The digests that tell an image from another; a resolved and a locked image both are one."""
+
+    @property
+    def digest(self) -> str:
+        """What the reference names: the index if there is one, else the manifest."""
+
+    @property
+    def manifest_digest(self) -> str:
+        """The manifest of the platform."""
+
+    @property
+    def content_id(self) -> str:
+        """The layers and the runtime config, without dates."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,33 +85,45 @@ class ImageMoves:
         return tuple(move for move in self.moves if move.risk)
 
 
-def compare_images(old: ResolvedImage, new: ResolvedImage, before: Inventory, after: Inventory) -> ImageMoves:
-    """What moved from one image to the other, as far as both inventories tell."""
+def compare_images(
+    old: ImageIdentity, new: ImageIdentity, before: Inventory, after: Inventory, *, has_packages: bool = True
+) -> ImageMoves:
+    """What moved from one image to the other, as far as both inventories tell.
+
+    `has_packages` is False where the inventories hold components alone: then that no package moved is
+    not known.
+    """
     moves = sorted(_find_moves(before, after), key=lambda move: (GROUPS.index(move.group), move.name, move.place))
-    return ImageMoves(kind=_kind(old, new, before, after, moves), moves=tuple(moves))
+    is_read = before.complete and after.complete
+    is_listed = has_packages and before.is_os_read and after.is_os_read
+    kind = kind_by_digest(old, new) or _kind_by_moves(moves, is_read=is_read, is_listed=is_listed)
+    return ImageMoves(kind=kind, moves=tuple(moves))
 
 
-def _kind(
-    old: ResolvedImage, new: ResolvedImage, before: Inventory, after: Inventory, moves: list[Move]
-) -> RebuildKind:
+def kind_by_digest(old: ImageIdentity, new: ImageIdentity) -> RebuildKind | None:
+    """The kind of rebuild if digests alone tell it: None where layers or settings are not the same."""
     if old.digest == new.digest and old.manifest_digest == new.manifest_digest:
         return "same"
     if old.manifest_digest == new.manifest_digest:
         return "index-only"
-    if old.content_id == new.content_id:
-        return "metadata-only"
-    if not (before.complete and after.complete):
+    return "metadata-only" if old.content_id == new.content_id else None
+
+
+def _kind_by_moves(moves: list[Move], *, is_read: bool, is_listed: bool) -> RebuildKind:
+    # Without its layers an image has only hints of components; its environment is certain.
+    certain = {move.group for move in moves if is_read or move.place == "environment"}
+    if certain - {"OS packages"}:
+        return "components-changed"
+    if not (is_read and is_listed):
         return "not-known"
-    groups = {move.group for move in moves}
-    if groups <= {"OS packages"}:
-        return "os-packages" if groups else "same-components"
-    return "components-changed"
+    return "os-packages" if certain else "same-components"
 
 
 def _find_moves(before: Inventory, after: Inventory) -> Iterator[Move]:
     yield from _moved("", _components(before), _components(after))
     yield from _moved("Python packages", _distributions(before), _distributions(after))
-    yield from _moved("OS packages", _packages(before), _packages(after))
+    if before.is_os_read and after.is_os_read:
+        yield from _moved("OS packages", _packages(before), _packages(after))
     texts = ({("/etc/nccl.conf", "file"): side.nccl_conf or ""} for side in (before, after))
     yield from _moved("files and environment", *({k: v for k, v in side.items() if v} for side in texts))
     variables = ({(name, "environment"): value for name, value in side.environment.items()} for side in (before, after))

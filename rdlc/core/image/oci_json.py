@@ -14,6 +14,8 @@ JSON_LIMIT_BYTES = 4 << 20
 SIZE_LIMIT = 1 << 53
 DEPTH_LIMIT = 32
 
+# Made once: making it takes as long as reading a manifest with it.
+_DECODER = json.JSONDecoder(parse_float=str, parse_constant=str)
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]*")
 
 
@@ -38,7 +40,7 @@ class JsonObject:
         if len(data) > JSON_LIMIT_BYTES:
             raise OutsideError(f"the {what} is larger than {JSON_LIMIT_BYTES >> 20} MiB")
         try:
-            value = json.loads(data.decode("utf-8"), parse_float=str, parse_constant=str)
+            value = _DECODER.decode(data.decode("utf-8"))
             if b"\\u" in data:  # half a surrogate pair is JSON, but no text that could be hashed
                 json.dumps(value, ensure_ascii=False).encode("utf-8")
         except (ValueError, RecursionError) as error:

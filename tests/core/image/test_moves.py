@@ -61,6 +61,20 @@ def test_without_the_layers_of_both_the_kind_is_not_known(side: int) -> None:
     assert kind(OLD, NEW, known[0], known[1]) == "not-known"
 
 
+def test_another_environment_is_certain_without_any_layer() -> None:
+    before, after = (
+        make_inventory(evidence="config-only", environment={"FI_PROVIDER": value}) for value in ("efa", "tcp")
+    )
+
+    assert kind(OLD, NEW, before, after) == "components-changed"
+
+
+def test_a_package_database_that_was_not_read_is_not_compared() -> None:
+    unread = replace(BEFORE, os_packages=(), is_os_read=False)
+
+    assert (kind(OLD, NEW, BEFORE, unread), moves(BEFORE, unread)) == ("not-known", ())
+
+
 def test_a_package_of_the_system_alone_makes_it_os_packages() -> None:
     after = make_inventory({"nccl": "2.29.7", "ray": "2.58.0"}, pip={"ray": "2.58.0"}, rpm=[("glibc", "2.34-2")])
 

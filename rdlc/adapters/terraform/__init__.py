@@ -1,0 +1,1 @@
+"""Terraform: found, started in a clean work copy with a scrubbed environment, followed, stopped in order."""

@@ -1,0 +1,1 @@
+"""Infrastructure made by Terraform: what a lock holds of it, and what was seen."""
