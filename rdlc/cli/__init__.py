@@ -17,12 +17,14 @@ COMMANDS = {
     "init": "Make a folder ready to lock: a commented run spec and its recipe.",
     "lock": "Freeze a run spec into a run lock.",
     "verify": "Say whether a lock, record or baseline is intact, offline.",
+    "apply": "Make a stack what its lock says.",
     "run": "Run a lock and record it.",
     "replay": "Run a lock again, refuse on drift, and prove that it is the same.",
     "diff": "Show what differs between locks, records and baselines.",
     "image": "Show what is in an image; with two, what moved between them.",
     "outdated": "Say whether upstream has moved since a lock was made.",
     "runs": "List the records here, newest first.",
+    "destroy": "Take a stack away.",
 }
 
 EPILOG = """\b

@@ -20,12 +20,17 @@ from tests.core.lock_samples import full_lock, packages_lock
 from tests.core.strategies import locks
 from tests.diff_samples import make_lock, make_record
 from tests.image_samples import image_lock
+from tests.infra_samples import eks_lock
 
 FOLDER = Path(__file__).resolve().parents[2] / "lock"
 PAGE = (FOLDER / "README.md").read_text(encoding="utf-8")
 SCHEMA: dict[str, Any] = json.loads((FOLDER / "run-lock.schema.json").read_text(encoding="utf-8"))
-# Target local has an environment, target docker an image: together they have every field.
-DATA = {"local": write_lock(packages_lock()), "docker": write_lock(image_lock())}
+# Target local has an environment, docker an image, eks infrastructure, too: together they have every field.
+DATA = {
+    "local": write_lock(packages_lock()),
+    "docker": write_lock(image_lock()),
+    "eks": write_lock(eks_lock()),
+}
 
 
 def script() -> str:
@@ -52,7 +57,7 @@ def test_the_recomputation_is_ten_lines_of_the_standard_library() -> None:
     assert [line for line in lines[1:] if "import" in line] == []
 
 
-@pytest.mark.parametrize("lock", [make_lock(), full_lock(), packages_lock(), image_lock()])
+@pytest.mark.parametrize("lock", [make_lock(), full_lock(), packages_lock(), image_lock(), eks_lock()])
 def test_the_recomputation_of_the_page_gives_the_id_and_every_digest(tmp_path: Path, lock: RunLock) -> None:
     path = tmp_path / "x.lock.yaml"
     path.write_bytes(write_lock(lock))
@@ -104,7 +109,7 @@ def document(target: str) -> dict[str, Any]:
 
 
 def keys_at(address: tuple[str, ...]) -> set[str]:
-    """The keys that a lock of either target has there."""
+    """The keys that a lock of any target has there."""
     found: set[str] = set()
     for target in DATA:
         value: Any = document(target)
@@ -116,6 +121,8 @@ def keys_at(address: tuple[str, ...]) -> set[str]:
 
 def target_of(address: tuple[str, ...]) -> str:
     """The target whose lock has the key."""
+    if "infra" in address:
+        return "eks"
     return "docker" if "image" in address else "local"
 
 
@@ -123,7 +130,7 @@ def test_the_keys_of_the_schema_are_those_of_a_lock_with_every_field() -> None:
     assert {a: set(part["properties"]) for a, part in objects(SCHEMA) if a != ("data", "requested")} == {
         a: keys_at(a) for a, _ in objects(SCHEMA) if a != ("data", "requested")
     }
-    assert len(list(objects(SCHEMA))) == 28
+    assert len(list(objects(SCHEMA))) == 32
 
 
 def line_of(address: tuple[str, ...]) -> int:
@@ -173,8 +180,8 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         (*a, key)
         for a, part in objects(SCHEMA)
         for key in set(part["properties"]) - set(part["required"])
-        # The target asks for one of the first two; `packages` stands in both places or in neither.
-        if key not in {"environment", "image", "packages"} or a not in {(), ("sections",)}
+        # The target asks for some of the others; `packages` stands in both places or in neither.
+        if key not in {"environment", "image", "infra", "packages"} or a not in {(), ("sections",)}
     }
     assert may_be_absent <= optional
     # Written always, and read with a default: verify names the lock as not in its form without them.
@@ -188,10 +195,12 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         # Of extra packages.
         "allow_replace", "allow_sdist", "exclude_newer", "index", "install", "left_out", "requirements_file",
         "requires", "yanked",
+        # Of infrastructure.
+        "bindings", "plan", "plan_missing", "profile", "providers", "values", "variables",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["local", "docker"])
+@pytest.mark.parametrize("target", ["local", "docker", "eks"])
 def test_a_fresh_lock_is_valid_by_the_schema(target: str) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="lacks jsonschema, which comes with Ray")
     validator = jsonschema.Draft202012Validator(SCHEMA)
@@ -204,13 +213,15 @@ def test_a_fresh_lock_is_valid_by_the_schema(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "own", "other"), [("local", "environment", "image"), ("docker", "image", "environment")]
-)
+    ("target", "own", "other"),
+    [("local", "environment", "image"), ("docker", "image", "environment"), ("docker", "image", "infra"),
+     ("eks", "infra", "environment")],
+)  # fmt: skip
 def test_the_schema_wants_of_a_target_its_own_section_and_not_the_other(target: str, own: str, other: str) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="lacks jsonschema, which comes with Ray")
     validator = jsonschema.Draft202012Validator(SCHEMA)
     lock = document(target)
-    both = {**document("local"), **document("docker")}
+    both = {**document("local"), **document("eks")}
 
     lacks_own = {name: value for name, value in lock.items() if name != own}
     has_other = {**lock, other: both[other]}
@@ -219,11 +230,13 @@ def test_the_schema_wants_of_a_target_its_own_section_and_not_the_other(target: 
 
 
 @pytest.mark.parametrize(
-    ("target", "own", "other"), [("local", "environment", "image"), ("docker", "image", "environment")]
-)
+    ("target", "own", "other"),
+    [("local", "environment", "image"), ("docker", "image", "environment"), ("docker", "image", "infra"),
+     ("eks", "infra", "environment")],
+)  # fmt: skip
 def test_the_reader_wants_of_a_target_its_own_section_and_not_the_other(target: str, own: str, other: str) -> None:
     lock = document(target)
-    both = {**document("local"), **document("docker")}
+    both = {**document("local"), **document("eks")}
 
     for damaged in ({name: value for name, value in lock.items() if name != own}, {**lock, other: both[other]}):
         with pytest.raises(InputError) as caught:

@@ -23,9 +23,9 @@ class InfraOrigin:
 
     def payload(self) -> Mapping[str, Json]:
         """The mapping that is written."""
-        fingerprint = {"plan": self.plan} if self.plan else {"plan_missing": self.plan_missing}
         return {
-            **fingerprint,
+            "plan": self.plan,
+            "plan_missing": self.plan_missing,
             "values": dict(sorted(self.values.items())),
             "bindings": dict(sorted(self.bindings.items())),
         }
@@ -33,10 +33,9 @@ class InfraOrigin:
 
 def read_infra_origin(fields: Fields) -> InfraOrigin:
     """The origin of a lock's infra section; raises InputError with the address of a bad field."""
-    has_plan = fields.has("plan")
     origin = InfraOrigin(
-        plan=fields.digest("plan") if has_plan else "",
-        plan_missing="" if has_plan else fields.text("plan_missing"),
+        plan=fields.digest("plan") if fields.remark("plan") else "",
+        plan_missing=fields.remark("plan_missing"),
         values=fields.table("values"),
         bindings=read_values(fields, "bindings"),
     )
