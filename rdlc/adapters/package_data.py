@@ -15,6 +15,15 @@ def recipes_folder() -> Path:
     raise RdlcError("this installation of rdlc carries no recipes", hint="`pip install --force-reinstall rdlc`")
 
 
+def terraform_folder() -> Path:
+    """The Terraform root that comes with rdlc."""
+    package = Path(rdlc.__file__).parent
+    for folder in (package / "_data" / "terraform", package.parent / "terraform"):
+        if (folder / "variables.tf").is_file():
+            return folder
+    raise RdlcError("this installation of rdlc carries no Terraform root", hint="`pip install --force-reinstall rdlc`")
+
+
 def known_issues_file() -> Path:
     """The table of known issues."""
     return Path(rdlc.__file__).parent / "known-issues.yaml"

@@ -6,7 +6,8 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from rdlc.adapters.package_data import recipes_folder
+from rdlc.adapters.package_data import recipes_folder, terraform_folder
+from rdlc.adapters.terraform_tree import read_tree
 from rdlc.adapters.workspace.code import list_code
 from rdlc.adapters.workspace.files import write_atomically
 from rdlc.cli.console import write_line
@@ -16,8 +17,12 @@ from rdlc.errors import InputError
 from rdlc.operations.init import init_folder
 
 _PACKAGE = "fsdp_qwen"
-_SPECS = {"local": "specs/tiny.yaml", "docker": "specs/docker.yaml"}
-_TARGETS = {"local": "an embedded Ray on this machine", "docker": "containers of a locked image"}
+_SPECS = {"local": "specs/tiny.yaml", "docker": "specs/docker.yaml", "eks": "specs/eks.yaml"}
+_TARGETS = {
+    "local": "an embedded Ray on this machine",
+    "docker": "containers of a locked image",
+    "eks": "a cluster made by Terraform",
+}
 
 
 class Target(click.Choice[str]):
@@ -42,11 +47,23 @@ class Template:
         configs = (path.relative_to(root).as_posix() for path in package.glob("configs/*.yaml"))
         for name in sorted((*list_code(root, _PACKAGE), *configs)):
             files[f"recipes/{name}"] = (root / name).read_bytes()
+        if target == "eks":
+            files["bind.yaml"] = (package / "specs" / "eks.bind.yaml").read_bytes()
+            files |= _read_terraform()
         return files
 
     def write(self, path: Path, data: bytes) -> bool:
         """Replaces a file in one step; False if nothing changed."""
         return write_atomically(path, data)
+
+
+def _read_terraform() -> dict[str, bytes]:
+    """The Terraform root with its profiles, as it comes with rdlc."""
+    root = terraform_folder()
+    beside = ("README.md", "placeholders.json")
+    more = [*root.glob("profiles/*.tfvars.json"), *(root / name for name in beside if (root / name).is_file())]
+    files = {**read_tree(root), **{path.relative_to(root).as_posix(): path.read_bytes() for path in more}}
+    return {f"terraform/{name}": data for name, data in sorted(files.items())}
 
 
 @verb("init", statuses={"ready": "the folder can be locked"})
@@ -70,7 +87,8 @@ def command(session: Session, *, folder: Path, target: str) -> Answer:
     def show(console: Console) -> None:
         write_line(console, f"ready  {shown(folder)}  ({len(written)} files written, {len(kept)} kept)")
         change = "" if folder == Path() else f"cd {shown(folder)} && "
-        session.note(f"next: `{change}rdlc lock run.yaml`")
+        bind = " --bind bind.yaml" if target == "eks" else ""
+        session.note(f"next: `{change}rdlc lock run.yaml{bind}`")
 
     return Answer(
         status="ready",

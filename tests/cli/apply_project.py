@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rdlc.cli import COMMANDS
 from rdlc.core.canonical import Json
 from tests.adapters.aws.shell import forget_aws
 from tests.adapters.terraform.tiny import terraform
@@ -65,8 +64,6 @@ def apply_project(folder: Path, aws: str, monkeypatch: pytest.MonkeyPatch, rdlc:
     log_out(monkeypatch, home)
     forget_aws(monkeypatch, home)
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
-    for name, help_line in (("apply", "Make a stack what its lock says."), ("destroy", "Take a stack away.")):
-        monkeypatch.setitem(COMMANDS, name, help_line)
     with docker_project(folder / "project", rdlc) as made:
         root = made.folder / "terraform"
         root.mkdir()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from rdlc.cli import COMMANDS
 from rdlc.cli.edge import Session
 from rdlc.cli.infra_progress import InfraProgress
 from rdlc.cli.infra_wiring import make_tools
@@ -35,7 +34,6 @@ def project(tmp_path: Path, aws: str, monkeypatch: pytest.MonkeyPatch) -> Path:
     terraform()
     forget_aws(monkeypatch, tmp_path)
     monkeypatch.setenv("AWS_ENDPOINT_URL", aws)
-    monkeypatch.setitem(COMMANDS, "destroy", "Take a stack away.")
     folder = tmp_path / "project"
     (folder / "recipes").mkdir(parents=True)
     monkeypatch.chdir(folder)

@@ -37,6 +37,8 @@ WRONG: dict[str, tuple[str, ...]] = {
     "diff": ("absent.yaml", "absent.yaml"),
     "image": ("No:Reference",),
     "outdated": ("absent.yaml",),
+    "apply": ("absent.yaml", "--yes"),
+    "destroy": ("absent", "--yes"),
 }
 ENVELOPE = ("rdlc", "verb", "status", "exit_code", "error")
 

@@ -18,7 +18,7 @@ def test_target_alone_lists_what_there_is(rdlc: Rdlc) -> None:
         "",
         (
             "error: `--target` takes one of `local` (an embedded Ray on this machine), "
-            "`docker` (containers of a locked image)\n"
+            "`docker` (containers of a locked image), `eks` (a cluster made by Terraform)\n"
             "hint: `rdlc init DIR --target local`\n"
         ),
     )
@@ -64,3 +64,38 @@ def test_the_commented_base_and_reason_are_taken_as_they_stand(
         f"{REPOSITORY}:{MOVING}",
         "our tokenizer",
     )
+
+
+def test_a_folder_for_eks_locks_the_root_that_it_brings_with_the_zones_left_to_the_bindings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rdlc: Rdlc, image_registry: str
+) -> None:
+    log_out(monkeypatch, tmp_path)
+    monkeypatch.setenv("PATH", "/nowhere")
+    said = rdlc("init", tmp_path / "new", "--target", "eks")
+    monkeypatch.chdir(tmp_path / "new")
+    text = (
+        Path("run.yaml")
+        .read_text()
+        .replace("    # gpu_rel", "    gpu_rel")
+        .replace("    # system_rel", "    system_rel")
+    )
+    Path("run.yaml").write_text(text.replace("    # addon", "    addon").replace("public.ecr.aws", image_registry))
+
+    locked = rdlc("lock", "run.yaml", "--bind", "bind.yaml", "--json")
+
+    lock = lock_at(Path("lock/qwen2.5-1.5b-2xg6.lock.yaml"))
+    infra, origin = lock.sections.infra, lock.provenance.infra
+    assert infra is not None
+    assert origin is not None
+    assert (said.code, said.err) == (0, f"next: `cd {tmp_path / 'new'} && rdlc lock run.yaml --bind bind.yaml`\n")
+    assert (locked.code, infra.requested.profile, infra.variables["gpu_instance_type"]) == (
+        0,
+        "g6-12xlarge-x2",
+        "g6.12xlarge",
+    )
+    assert origin.bindings == {
+        "availability_zones": ["us-east-2a", "us-east-2b"],
+        "endpoint_public_cidrs": [],
+        "gpu_availability_zones": ["us-east-2a"],
+        "name": "my-stack",
+    }
