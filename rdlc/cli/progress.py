@@ -14,6 +14,7 @@ from rdlc.operations.follow import Progress
 
 _PHASES = {
     "starting-ray": "starting Ray",
+    "installing-packages": "installing the extra packages",
     "starting-workers": "starting the workers",
     "training": "training",
     "evaluating": "evaluating on rows that were never trained on",

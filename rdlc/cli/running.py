@@ -16,7 +16,8 @@ from rdlc.cli.paths import shown
 from rdlc.cli.progress import RunProgress, span_words
 from rdlc.cli.wiring import LocalMachine
 from rdlc.core.canonical import Json
-from rdlc.core.record import Drift
+from rdlc.core.packages.installed import SETUP
+from rdlc.core.record import Drift, RunRecord
 from rdlc.core.text import printable
 from rdlc.errors import InputError
 from rdlc.operations.prepare import DriftRefused, RunRequest
@@ -96,17 +97,24 @@ def _show(console: Console, result: RunResult) -> None:
     write_line(console, f"  level     {record.level}{mark}")
     for sentence in record.evidence:
         write_line(console, f"            {sentence}")
+    _show_findings(console, record)
+    write_line(console, f"  lock      {record.lock_id}")
+    write_line(console, f"  record    {shown(result.path)}")
+    if record.kind == "run":
+        write_line(console, f"  baseline  {_BASELINE_WORDS[result.baseline]}")
+
+
+def _show_findings(console: Console, record: RunRecord) -> None:
+    """What came of it, what the packages took, and what was not as locked."""
     if record.outcome and not any(record.outcome in sentence for sentence in record.evidence):
         write_line(console, f"  outcome   {record.outcome}")
+    if setup := record.observed.get(SETUP):
+        write_line(console, f"  packages  set up in {setup}")
     for check in record.checks if record.ranks else ():
         if not check.is_met:
             write_line(console, f"  {check.name}: locked {check.locked}, found {check.found}")
     for number, remark in enumerate(record.remarks):
         write_line(console, f"  {'' if number else 'result':<8}  {remark}")
-    write_line(console, f"  lock      {record.lock_id}")
-    write_line(console, f"  record    {shown(result.path)}")
-    if record.kind == "run":
-        write_line(console, f"  baseline  {_BASELINE_WORDS[result.baseline]}")
 
 
 _BASELINE_WORDS = {

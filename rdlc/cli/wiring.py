@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rdlc.adapters import python_environment
+from rdlc.adapters.packages.default_index import default_index
 from rdlc.adapters.ray import job
 from rdlc.adapters.ray.scratch import take_scratch
 from rdlc.adapters.ray.tail import LineTail
@@ -158,6 +159,17 @@ class LocalMachine(LocalWorkspace):
     def find_archive(self, runs: Path, name: str, paths: Mapping[str, str]) -> Path | None:
         """The newest `shipped.tar` of a run of that name that holds exactly these files."""
         return records.find_archive(runs, name, paths)
+
+    def package_index(self, index: str) -> str:
+        """The address, with the machine's login if it has one, of a lock's index; "" is the installers' own."""
+        default = default_index()
+        if default is not None and index in {"", default.url}:
+            return default.url_with_login
+        return index
+
+    def node_reports(self, record: Path) -> Sequence[Path]:
+        """What each node said of setting up packages."""
+        return sorted(record.glob("packages/*.json"))
 
     def worker_reports(self, record: Path) -> Sequence[Path]:
         """The workers' reports in a record."""

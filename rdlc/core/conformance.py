@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rdlc.core.launch import locked_environment
 from rdlc.core.lines import read_json_file
 from rdlc.core.lockfile import RunLock
+from rdlc.core.packages.installed import Installed, package_questions, read_installed
 from rdlc.core.record import Check, Rank
 
 REPORT_LIMIT_BYTES = 1 << 20
@@ -28,6 +29,7 @@ class WorkerReport:
     device: str
     network: str
     peak_rss_bytes: int | None
+    installed: Installed
 
 
 def read_worker_report(data: bytes, *, name: str) -> WorkerReport:
@@ -52,6 +54,7 @@ def read_worker_report(data: bytes, *, name: str) -> WorkerReport:
         device=fields.text("device"),
         network=fields.text("network_used"),
         peak_rss_bytes=fields.count("peak_rss_bytes") if fields.has("peak_rss_bytes") else None,
+        installed=read_installed(fields),
     )
 
 
@@ -80,6 +83,10 @@ def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[C
         if locked is not None:
             seen = [worker.packages.get(package) for worker in workers]
             checks.append(_check(package, locked, seen))
+    if sections.packages is not None and sections.packages.extras:
+        held = [worker.installed for worker in workers]
+        questions = package_questions(sections.packages, sections.local_environment.distributions, held)
+        checks += [_check(asked.name, asked.locked, asked.found) for asked in questions]
     for variable, value in locked_environment(lock).items():
         checks.append(_check(variable, value, [worker.environment.get(variable) for worker in workers]))
     return tuple(checks)
@@ -88,7 +95,7 @@ def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[C
 def is_conforming(checks: Sequence[Check], *, accepted: Mapping[str, str]) -> bool:
     """Whether every check is met, leaving out what was allowed to drift; unmeasured is not met."""
     of_section = {"code": "code", "python": "environment", "cpu threads": "environment"}
-    of_section |= dict.fromkeys(_PACKAGES, "environment")
+    of_section |= dict.fromkeys((*_PACKAGES, "other packages"), "environment")
     return all(check.is_met or of_section.get(check.name) in accepted for check in checks)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
 from rdlc.core.lockfile import RunLock
+from rdlc.core.packages.runtime import packages_config
 from rdlc.core.variables import MATTERS, PASSED
 
 RECIPE_FORMAT = 1
@@ -18,10 +19,17 @@ class DriverEnvironment:
     ignored: tuple[str, ...]
 
 
-def recipe_config(lock: RunLock, *, run_name: str, scratch: str) -> dict[str, Json]:
-    """The JSON document that the recipe takes: everything it needs, all of it from the lock."""
+def recipe_config(lock: RunLock, *, run_name: str, scratch: str, wheels: str | None = None) -> dict[str, Json]:
+    """The JSON document that the recipe takes: everything it needs, all of it from the lock.
+
+    `wheels` is the folder of the wheelhouse, None if extra packages come from an index.
+    """
     sections = lock.sections
     cluster, recipe = sections.cluster.requested, sections.recipe
+    packages = sections.packages
+    extra: dict[str, Json] = {}
+    if packages is not None and packages.extras:
+        extra["packages"] = packages_config(packages, wheels=wheels)
     return {
         "format": RECIPE_FORMAT,
         "run_name": run_name,
@@ -35,6 +43,7 @@ def recipe_config(lock: RunLock, *, run_name: str, scratch: str) -> dict[str, Js
         "determinism": {"mode": recipe.mode, "environment": locked_environment(lock)},
         "data": dict(sections.data.requested),
         "recipe": dict(recipe.config),
+        **extra,
     }
 
 
@@ -44,17 +53,23 @@ def locked_environment(lock: RunLock) -> dict[str, str]:
 
 
 def driver_environment(
-    lock: RunLock, shell: Mapping[str, str], *, code: str, secrets: Mapping[str, str]
+    lock: RunLock,
+    shell: Mapping[str, str],
+    *,
+    code: str,
+    secrets: Mapping[str, str],
+    installer: Mapping[str, str] | None = None,
 ) -> DriverEnvironment:
     """What the driver gets: little of the shell, the locked variables, the secrets, and the code's path.
 
-    Everything else of the shell stays out, so that it cannot move a result; what could have is named.
+    `installer` is what reaches the index of extra packages. Everything else of the shell stays out, so
+    that it cannot move a result; what could have is named.
     """
     locked = locked_environment(lock)
     passed = {name: shell[name] for name in PASSED if name in shell}
     ours = {"PYTHONPATH": code, "PYTHONNOUSERSITE": "1"}
     # Ours come last: nothing may say which code runs, and no secret may take the place of a locked value.
-    values = {"LANG": "C.UTF-8", **passed, **secrets, **locked, **ours}
+    values = {"LANG": "C.UTF-8", **passed, **(installer or {}), **secrets, **locked, **ours}
     ignored = sorted(name for name, value in shell.items() if name.startswith(MATTERS) and values.get(name) != value)
     return DriverEnvironment(values=values, ignored=tuple(ignored))
 

@@ -25,6 +25,7 @@ from rdlc.core.outcome_files import (
     RESULT_LIMIT_BYTES,
     read_outcome,
 )
+from rdlc.core.packages.installed import find_yanked
 from rdlc.core.record import RunRecord
 from rdlc.core.result_words import describe_result
 from rdlc.core.text import one_line
@@ -32,6 +33,7 @@ from rdlc.errors import InputError
 from rdlc.operations.follow import JobEnd
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
+from rdlc.operations.run_packages import observe_setup
 from rdlc.operations.workspace import Workspace
 
 DRIVER_LOG = "driver.log"
@@ -77,11 +79,15 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         reason=reason,
         level=judgement.level,
         evidence=judgement.evidence,
-        remarks=_describe(path, machine) if is_finished else (),
+        remarks=(*_describe(path, machine), *_yanked(workers)) if is_finished else (),
         steps_done=read.outcome.last_step if read else 0,
         checks=checks,
         outcome=_outcome_words(prepared, record, comparison),
-        observed={**record.observed, **describe_workers(workers)},
+        observed={
+            **record.observed,
+            **describe_workers(workers),
+            **observe_setup(prepared.lock, path, machine),
+        },
         ranks=tuple(worker.place for worker in workers),
     )
     return Collected(record=judged, outcome=outcome, comparison=comparison)
@@ -90,6 +96,11 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
 def _describe(path: Path, machine: Machine) -> tuple[str, ...]:
     result = _read(path / RESULT_FILE, RESULT_LIMIT_BYTES, machine)
     return describe_result(result, name=RESULT_FILE) if result else ()
+
+
+def _yanked(workers: list[WorkerReport]) -> tuple[str, ...]:
+    names = find_yanked([worker.installed for worker in workers])
+    return (f"yanked from the index, and installed as locked: {', '.join(names)}",) if names else ()
 
 
 def load_outcome(path: Path, workspace: Workspace) -> ReadOutcome:

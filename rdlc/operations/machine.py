@@ -97,6 +97,14 @@ class Machine(Workspace, Protocol):
         """The files of a record, to sha256 in hex."""
         ...
 
+    def package_index(self, index: str) -> str:
+        """The address, with the machine's login if it has one, of a lock's index; "" is the installers' own."""
+        ...
+
+    def node_reports(self, record: Path) -> Sequence[Path]:
+        """What each node said of setting up packages, in a record."""
+        ...
+
     def worker_reports(self, record: Path) -> Sequence[Path]:
         """The workers' reports in a record, by rank."""
         ...

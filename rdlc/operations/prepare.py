@@ -16,6 +16,7 @@ from rdlc.operations.lock import baseline_path
 from rdlc.operations.machine import Machine
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.resolve import Asked, read_run_spec, resolve
+from rdlc.operations.run_packages import find_wheels
 
 
 class DriftRefused(RdlcError):
@@ -41,7 +42,10 @@ class RunRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prepared:
-    """A run that may start. `baseline_path` is None when a spec is run: it has no lock beside it."""
+    """A run that may start. `baseline_path` is None when a spec is run: it has no lock beside it.
+
+    `wheels` is the wheelhouse of extra packages, None where they come from an index.
+    """
 
     lock: RunLock
     project: Path
@@ -50,6 +54,7 @@ class Prepared:
     baseline: Baseline | None
     baseline_path: Path | None
     is_rebaseline: bool = False
+    wheels: Path | None = None
 
     @property
     def runs(self) -> Path:
@@ -90,6 +95,7 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
     code, drift = _compare(read.lock, project, machine)
     _refuse_drift(drift, request, read.lock, project, machine)
     _refuse_missing(machine)
+    wheels = find_wheels(read.lock, request.given, machine)
     return Prepared(
         lock=read.lock,
         project=project,
@@ -98,6 +104,7 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
         baseline=baseline,
         baseline_path=path,
         is_rebaseline=request.is_rebaseline,
+        wheels=wheels,
     )
 
 

@@ -18,6 +18,7 @@ from rdlc.operations.follow import Following, JobEnd, Listener, follow, limits_i
 from rdlc.operations.machine import Machine, Order, Record
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
 from rdlc.operations.reporting import Reporter
+from rdlc.operations.run_packages import find_installer
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -164,11 +165,13 @@ def _order(
     root = prepared.project / prepared.code.root
     machine.pack_code(root, prepared.code.files, path / "shipped.tar")
     code = machine.prepare_scratch(scratch, path / "shipped.tar", token=record.token)
-    config = recipe_config(lock, run_name=record.id, scratch=str(scratch / "ray"))
+    wheels = str(prepared.wheels) if prepared.wheels else None
+    config = recipe_config(lock, run_name=record.id, scratch=str(scratch / "ray"), wheels=wheels)
     if "code" in record.accepted:
         config["code_digest"] = prepared.code.digest
     machine.write(path / "config.json", config_bytes(config))
-    environment = driver_environment(lock, machine.shell(), code=str(code), secrets=secrets)
+    installer = find_installer(lock, prepared.wheels, machine)
+    environment = driver_environment(lock, machine.shell(), code=str(code), secrets=secrets, installer=installer)
     if environment.ignored:
         reporter.note(f"left out of the run, the lock rules: {', '.join(environment.ignored)}")
     command = (

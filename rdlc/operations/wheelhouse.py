@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rdlc.core.packages.resolution import IndexFile
-from rdlc.core.packages.section import LockedPackage
+from rdlc.core.packages.section import LockedPackage, PackagesSection
 from rdlc.errors import OutsideError, RdlcError
 from rdlc.operations.lock_packages import LockedPackages
 from rdlc.operations.package_source import PackageSource
@@ -34,8 +34,13 @@ def complete_wheelhouse(
 
 def find_missing(packages: LockedPackages, folder: Path, workspace: Workspace) -> list[LockedPackage]:
     """The extras whose file is not in the folder, or has other bytes there."""
+    return lacking(packages.section, folder, workspace)
+
+
+def lacking(section: PackagesSection, folder: Path, workspace: Workspace) -> list[LockedPackage]:
+    """The extras of a section whose file is not in the folder, or has other bytes there."""
     held = workspace.hash_files(folder) if folder.is_dir() else {}
-    return [extra for extra in packages.section.extras if f"sha256:{held.get(extra.file)}" != extra.sha256]
+    return [extra for extra in section.extras if f"sha256:{held.get(extra.file)}" != extra.sha256]
 
 
 def _find(extra: LockedPackage, source: PackageSource, index: str) -> IndexFile:

@@ -137,9 +137,14 @@ def describe_node(node: int) -> dict[str, object]:
         "node": node,
         "host": socket.gethostname(),
         "bytes": _disk_bytes(folder),
-        "installed": read_report(folder / _REPORT),
+        "installed": read_own_report(),
         "distributions": read_distributions(),
     }
+
+
+def read_own_report() -> dict[str, dict[str, object]] | None:
+    """What was installed into the environment of this process."""
+    return read_report(Path(sys.prefix).parent / _REPORT)
 
 
 def read_report(path: Path) -> dict[str, dict[str, object]] | None:

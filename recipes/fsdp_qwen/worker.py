@@ -18,6 +18,7 @@ from fsdp_qwen.distributions import read_distributions
 from fsdp_qwen.failures import TrainingFailed, failure_of
 from fsdp_qwen.loop import Publish, Restore, train
 from fsdp_qwen.outcome import Outcome
+from fsdp_qwen.packages import read_own_report
 from fsdp_qwen.place import Place
 from fsdp_qwen.records import Output, write_document
 
@@ -62,6 +63,7 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
     document = _describe(place, received)
     if config.packages is not None:
         document["distributions"] = read_distributions()
+        document["installed"] = read_own_report()
     write_document(output.worker(place.rank) / "worker.json", document)
     if config.code_digest is not None and received != config.code_digest:
         raise TrainingFailed(

@@ -200,7 +200,7 @@ def test_a_character_that_the_terminal_lacks_is_escaped(project: Path) -> None:
         ("rdlc ver", ["plain,verify"]),
         ("rdlc lock --ch", ["plain,--check"]),
         ("rdlc nosuch --", ["plain,--version", "plain,--help"]),
-        ("rdlc init --target ", ["plain,local", "plain,docker"]),
+        ("rdlc init --target ", ["plain,local", "plain,docker", "plain,eks"]),
     ],
 )
 def test_the_shell_completes_commands_and_options(project: Path, words: str, offered: list[str]) -> None:

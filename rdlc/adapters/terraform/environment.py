@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-MARK = "RDLC_TERRAFORM"
+MARK = "RDLC_TERRAFORM_RUN"
 
 _KEPT = frozenset(
     (

@@ -38,7 +38,7 @@ def test_what_could_change_the_plan_is_left_out_and_credentials_are_kept() -> No
         "TF_INPUT": "0",
         "CHECKPOINT_DISABLE": "1",
         "GOGC": "200",
-        "RDLC_TERRAFORM": "0" * 32,
+        "RDLC_TERRAFORM_RUN": "0" * 32,
     }
 
 

@@ -162,7 +162,7 @@ import os, sys
 from pathlib import Path
 from rdlc.adapters.terraform.runner import Call, run
 folder = Path(sys.argv[1])
-environment = {"PATH": os.environ["PATH"], "RDLC_TERRAFORM": sys.argv[3]}
+environment = {"PATH": os.environ["PATH"], "RDLC_TERRAFORM_RUN": sys.argv[3]}
 run(Call(arguments=("/bin/sh", "-c", sys.argv[2]), folder=folder, environment=environment, output=folder / "output",
          errors=folder / "errors", limit_s=600))
 """

@@ -103,7 +103,7 @@ if len(sys.argv) > 2:
     session = os.fork()
     if session == 0:
         os.setsid()
-        os.environ["RDLC_TERRAFORM"] = stack._token
+        os.environ["RDLC_TERRAFORM_RUN"] = stack._token
         child = os.fork()
         if child == 0 or sys.argv[2] == "terraform":
             os.execve("/bin/sleep", ["sleep", "600"], os.environ)
