@@ -81,7 +81,7 @@ test: $(READY) ## the whole default test suite
 	@.ci/test-programs
 	@$(RUN) pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-test-late: $(READY) ## the tests that take long: every kind of kill, on a real Ray
+test-late: $(READY) ## the tests that take long: kills and packages on a real Ray, Terraform with its provider
 	@.ci/test-programs
 	@$(RUN) pytest -m late $(ARGS)
 

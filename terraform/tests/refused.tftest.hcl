@@ -262,32 +262,52 @@ run "more_values_out_of_range" {
     availability_zones          = ["us-east-2b"]
     service_cidr                = "8.8.0.0/16"
     gpu_capacity_reservation_id = "next-week"
-    storage_kind                = "nfs"
     placement_group_enabled     = false
   }
 
-  expect_failures = [var.partition, var.addon_versions, var.system_count, var.efa_interface_count, var.availability_zones, var.service_cidr, var.gpu_capacity_reservation_id, var.storage_kind]
+  expect_failures = [var.partition, var.addon_versions, var.system_count, var.efa_interface_count, var.availability_zones, var.service_cidr, var.gpu_capacity_reservation_id]
 }
 
-run "unknown_instance_type_and_no_gpu_zone" {
+# One by one: what depends on a variable that fails is not looked at.
+run "unknown_instance_type" {
   command = plan
 
   variables {
-    gpu_instance_type      = "g6.13xlarge"
-    gpu_availability_zones = []
+    gpu_instance_type = "g6.13xlarge"
   }
 
-  expect_failures = [var.gpu_instance_type, var.gpu_availability_zones]
+  expect_failures = [var.gpu_instance_type]
 }
 
-run "region_that_is_none_and_zone_of_another" {
+run "no_gpu_zone_and_unknown_storage" {
+  command = plan
+
+  variables {
+    gpu_availability_zones = []
+    storage_kind           = "nfs"
+  }
+
+  expect_failures = [var.gpu_availability_zones, var.storage_kind]
+}
+
+run "region_that_is_none" {
   command = plan
 
   variables {
     region = "Ohio"
   }
 
-  expect_failures = [var.region, var.availability_zones]
+  expect_failures = [var.region]
+}
+
+run "zones_of_another_region" {
+  command = plan
+
+  variables {
+    availability_zones = ["us-west-2a", "us-west-2b"]
+  }
+
+  expect_failures = [var.availability_zones]
 }
 
 # ---------------------------------------------------------------- what is let pass

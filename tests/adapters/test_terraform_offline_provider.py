@@ -1,7 +1,6 @@
 """The fingerprint of the committed root with its real provider: for every profile, without any network or account."""
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from rdlc.operations.infra_ports import InfraTools
 from rdlc.operations.lock_infra import LockedInfra, resolve_infra
 from tests.operations.infra_tools import FakeOffers
 from tests.operations.scripted import Voice
+from tests.terraform.program import command_line_configuration, terraform_program
 
 PROJECT = Path(__file__).parents[2]
 PROFILES = ("g6-12xlarge-x2", "p5-48xlarge-x2", "smoke")
@@ -31,25 +31,15 @@ EXACT: Mapping[str, Json] = {
     "system_release_version": "1.35.2-20261120",
 }
 
-pytestmark = [pytest.mark.terraform, pytest.mark.slow]
+pytestmark = [pytest.mark.terraform, pytest.mark.late]
 
 
 @pytest.fixture
 def terraform(tmp_path: Path) -> OfflineTerraform:
-    """Terraform with providers from the CLI configuration in effect, or the folder `RDLC_TERRAFORM_MIRROR`."""
-    program = shutil.which("terraform")
-    if program is None:
-        pytest.skip("terraform is not on PATH")
-    shell = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "TF_CLI_CONFIG_FILE"}}
-    if mirror := os.environ.get("RDLC_TERRAFORM_MIRROR"):
-        configuration = tmp_path / "terraformrc"
-        configuration.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{mirror}"\n  }}\n}}\n')
-        shell["TF_CLI_CONFIG_FILE"] = str(configuration)
-    elif not Path(shell.get("TF_CLI_CONFIG_FILE", Path.home() / ".terraformrc")).is_file():
-        pytest.skip(
-            "there is no folder of providers: RDLC_TERRAFORM_MIRROR is not set, and no CLI configuration is there"
-        )
-    return OfflineTerraform(Path(program), environment=shell)
+    """Terraform with the providers of this machine."""
+    shell = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"}}
+    shell["TF_CLI_CONFIG_FILE"] = str(command_line_configuration(tmp_path))
+    return OfflineTerraform(terraform_program(), environment=shell)
 
 
 def lock(terraform: OfflineTerraform, profile: str, **more: Json) -> LockedInfra:
