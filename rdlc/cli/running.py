@@ -69,6 +69,7 @@ def _answer(result: RunResult) -> Answer:
             "divergence": _divergence(result),
             "evidence": list(record.evidence),
             "remarks": list(record.remarks),
+            "package_setup": record.observed.get(SETUP),
             "drift": _drift_rows(record.drift),
             "accepted": dict(record.accepted),
             "baseline": result.baseline,

@@ -9,8 +9,8 @@ MATTERS = (
 )  # fmt: skip
 # They change how Python, the C library, the shell or a number library works: never a secret.
 _STEERING = (
-    "BASH", "CUDNN_", "DNNL_", "GCONV_", "GLIBC_", "LC_", "MALLOC_", "NUMEXPR_", "NVIDIA_", "OPENBLAS_", "PYTHON",
-    "RDLC_", "TRITON_", "XDG_",
+    "BASH", "CUDNN_", "DNNL_", "GCONV_", "GLIBC_", "LC_", "MALLOC_", "NUMEXPR_", "NVIDIA_", "OPENBLAS_", "PIP_",
+    "PYTHON", "RDLC_", "RUNTIME_ENV_", "TRITON_", "XDG_",
 )  # fmt: skip
 _ALONE = ("ENV", "IFS", "LANGUAGE", "PWD", "SHELL", "SOURCE_DATE_EPOCH", "TEMP", "TMP", "TMPDIR", "TZ")
 

@@ -9,6 +9,8 @@ from rdlc.core.document import NUMBER_LIMIT
 
 _POLL_S = 0.2
 _HOUR_S, _MINUTE_S = 3600.0, 60.0
+# No step can come in it, and it has a limit of its own.
+_INSTALLING = "installing-packages"
 
 
 class JobEnd(Protocol):
@@ -100,10 +102,12 @@ def follow(following: Following, listener: Listener) -> tuple[JobEnd, str]:
     """Waits until the job ends or a limit ends it; gives the end, and the limit's words or ""."""
     begun = last_step = following.monotonic()
     meter = _Meter(following.steps_total)
+    phase = ""
     while True:
         end = following.job.poll()
         now = following.monotonic()
-        if _show_news(following, listener, meter):
+        phase = _show_phases(following, listener) or phase
+        if _show_steps(following, listener, meter) or phase == _INSTALLING:
             last_step = now
         if end is not None:
             return end, ""
@@ -124,9 +128,17 @@ def _limit_reached(following: Following, total_s: float, idle_s: float) -> str:
     return ""
 
 
-def _show_news(following: Following, listener: Listener, meter: "_Meter") -> bool:
+def _show_phases(following: Following, listener: Listener) -> str:
+    """The phase that began last; "" if none did since the last look."""
+    phase = ""
     for line in following.phases.read_new():
-        listener.phase(str(_parsed(line).get("phase", "")))
+        phase = str(_parsed(line).get("phase", ""))
+        listener.phase(phase)
+    return phase
+
+
+def _show_steps(following: Following, listener: Listener, meter: "_Meter") -> bool:
+    """Whether any step was done since the last look."""
     lines = following.metrics.read_new()
     for line in lines:
         listener.step(meter.take(_parsed(line)))

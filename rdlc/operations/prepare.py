@@ -16,7 +16,7 @@ from rdlc.operations.lock import baseline_path
 from rdlc.operations.machine import Machine
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.resolve import Asked, read_run_spec, resolve
-from rdlc.operations.run_packages import find_wheels
+from rdlc.operations.run_packages import find_wheels, refuse_without_installer, warn_of_yanked
 
 
 class DriftRefused(RdlcError):
@@ -95,6 +95,8 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
     code, drift = _compare(read.lock, project, machine)
     _refuse_drift(drift, request, read.lock, project, machine)
     _refuse_missing(machine)
+    refuse_without_installer(read.lock, machine)
+    warn_of_yanked(read.lock, reporter)
     wheels = find_wheels(read.lock, request.given, machine)
     return Prepared(
         lock=read.lock,

@@ -7,8 +7,10 @@ from rdlc.core.lockfile import RunLock
 from rdlc.core.packages.installed import NODE_LIMIT_BYTES, SETUP, describe_setup
 from rdlc.core.packages.runtime import installer_environment
 from rdlc.core.packages.section import PackagesSection
+from rdlc.core.text import one_line
 from rdlc.errors import InputError, RdlcError
 from rdlc.operations.machine import Machine
+from rdlc.operations.reporting import Reporter
 from rdlc.operations.wheelhouse import lacking, wheelhouse_path
 
 _SHOWN = 5
@@ -18,6 +20,24 @@ def extras_of(lock: RunLock) -> PackagesSection | None:
     """The packages section of a lock that adds any package."""
     section = lock.sections.packages
     return section if section is not None and section.extras else None
+
+
+def refuse_without_installer(lock: RunLock, machine: Machine) -> None:
+    """Raises RdlcError if this Python lacks what Ray installs extra packages with."""
+    missing = machine.missing_modules("pip", "virtualenv") if extras_of(lock) else ()
+    if missing:
+        names = " and ".join(f"`{name}`" for name in missing)
+        how = "python -m ensurepip" if "pip" in missing else "python -m pip install virtualenv"
+        raise RdlcError(f"this Python lacks {names}, which Ray installs extra packages with", hint=f"`{how}`")
+
+
+def warn_of_yanked(lock: RunLock, reporter: Reporter) -> None:
+    """Says which files were yanked from the index already when they were locked; they are installed all the same."""
+    section, origin = extras_of(lock), lock.provenance.packages
+    yanked = origin.yanked if section is not None and origin is not None else {}
+    for file, reason in sorted(yanked.items()):
+        why = f": {one_line(reason)}" if reason else ""
+        reporter.warn(f"`{one_line(file)}` is yanked from the index, and installed as locked{why}")
 
 
 def find_wheels(lock: RunLock, given: Path, machine: Machine) -> Path | None:

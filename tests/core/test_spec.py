@@ -127,7 +127,7 @@ def test_a_lock_is_no_spec() -> None:
 @pytest.mark.parametrize(
     "name",
     ["LD_PRELOAD", "PYTHONPATH", "PYTHONSTARTUP", "PATH", "HOME", "ATEN_CPU_CAPABILITY", "OMP_NUM_THREADS", "RAY_X",
-     "TMPDIR", "GLIBC_TUNABLES"],
+     "TMPDIR", "GLIBC_TUNABLES", "PIP_INDEX_URL"],
 )  # fmt: skip
 def test_a_secret_with_the_name_of_a_variable_that_steers_what_runs_is_refused(name: str) -> None:
     message = f"`{name}` steers what runs, and a secret is not in the lock"

@@ -54,13 +54,18 @@ class Clock:
 
 
 def followed(
-    job: Polled, *, metrics: list[list[str]], limits: dict[str, str], wait_s: float = 1.0
+    job: Polled,
+    *,
+    metrics: list[list[str]],
+    limits: dict[str, str],
+    wait_s: float = 1.0,
+    phases: tuple[str, ...] = ("training",),
 ) -> tuple[object, str, Voice]:
     clock, voice = Clock(wait_s), Voice()
     following = Following(
         job=job,
         metrics=Lines(looks=metrics),
-        phases=Lines(looks=[['{"phase": "training"}']]),
+        phases=Lines(looks=[[json.dumps({"phase": phase})] for phase in phases]),
         limits_s=limits_in_seconds(limits),
         steps_total=4,
         monotonic=clock.monotonic,
@@ -96,6 +101,19 @@ def test_a_step_starts_the_idle_time_anew_and_the_whole_time_goes_on() -> None:
     whole = followed(Polled(polls=90), metrics=list(metrics), limits={"max_hours": "1"}, wait_s=50.0)
 
     assert idle[:2] == (FINISHED, "")
+    assert whole[:2] == (STOPPED, "limits.max_hours: it ran for 1 h")
+
+
+def test_no_step_is_due_while_packages_are_installed_and_the_whole_time_goes_on() -> None:
+    limits = {"no_step_minutes": "1"}
+    installing = ("starting-ray", "installing-packages")
+
+    during = followed(Polled(polls=50), metrics=[], limits=limits, wait_s=50.0, phases=installing)
+    after = followed(Polled(polls=50), metrics=[], limits=limits, wait_s=50.0, phases=(*installing, "starting-workers"))
+    whole = followed(Polled(polls=90), metrics=[], limits={"max_hours": "1"}, wait_s=50.0, phases=installing)
+
+    assert during[:2] == (FINISHED, "")
+    assert after[:2] == (STOPPED, "limits.no_step_minutes: no step for 1 min")
     assert whole[:2] == (STOPPED, "limits.max_hours: it ran for 1 h")
 
 

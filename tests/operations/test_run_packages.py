@@ -9,7 +9,7 @@ from rdlc.adapters.ray.status import JobEnd
 from rdlc.errors import RdlcError
 from tests.diff_samples import make_outcome
 from tests.operations.package_project import PackageProject, package_project
-from tests.operations.scripted import FINISHED, Script, ScriptedMachine, leave, leave_reports, run
+from tests.operations.scripted import FINISHED, Script, ScriptedMachine, Voice, leave, leave_reports, run
 
 INDEX = "https://user:word@index.example/simple"
 
@@ -145,3 +145,70 @@ def test_a_wheelhouse_with_a_missing_and_a_changed_file_is_refused_before_anythi
         "`rdlc lock SPEC` puts back what is missing",
     )
     assert (project.machine.orders, list(project.machine.project.glob("runs/*/*"))) == ([], [])
+
+
+def test_a_file_that_was_yanked_when_it_was_locked_is_installed_with_a_warning(project: PackageProject) -> None:
+    project.ask_for('["peft==0.17.0"]')
+    project.index.yank("peft-0.17.0-py3-none-any.whl", "breaks\nthings")
+    project.lock()
+    project.machine.script = reporting(project)
+    voice = Voice()
+
+    result = run(project.machine, project.path, voice=voice)
+
+    assert voice.warnings == [
+        "`peft-0.17.0-py3-none-any.whl` is yanked from the index, and installed as locked: breaks\\nthings"
+    ]
+    assert result.record.level == "execution"
+
+
+@pytest.mark.parametrize(
+    ("lacking", "message", "hint"),
+    [
+        (
+            ("pip", "virtualenv"),
+            "this Python lacks `pip` and `virtualenv`, which Ray installs extra packages with",
+            "`python -m ensurepip`",
+        ),
+        (
+            ("virtualenv",),
+            "this Python lacks `virtualenv`, which Ray installs extra packages with",
+            "`python -m pip install virtualenv`",
+        ),
+    ],
+)
+def test_a_python_that_cannot_install_is_refused_before_anything_starts(
+    project: PackageProject, lacking: tuple[str, ...], message: str, hint: str
+) -> None:
+    project.lock()
+    project.machine.lacking = lacking
+
+    with pytest.raises(RdlcError) as caught:
+        run(project.machine, project.path)
+
+    assert (caught.value.message, caught.value.hint) == (message, hint)
+    assert (project.machine.orders, list(project.machine.project.glob("runs/*/*"))) == ([], [])
+
+
+def test_a_lock_without_extras_needs_nothing_to_install_with(project: PackageProject) -> None:
+    project.ask_for("[]")
+    project.lock()
+    project.machine.lacking = ("pip", "virtualenv")
+
+    assert run(project.machine, project.path).record.status == "finished"
+
+
+def test_a_limit_on_time_without_a_step_does_not_end_the_set_up(project: PackageProject) -> None:
+    with (project.machine.project / "run.yaml").open("a") as file:
+        file.write("limits: {no_step_minutes: 1}\n")
+    project.lock()
+    finish = reporting(project)
+
+    def script(machine: ScriptedMachine, record: Path) -> JobEnd | None:
+        (record / "phases.jsonl").write_text('{"phase": "installing-packages"}\n')
+        machine.time_s += 30.0
+        return finish(machine, record) if machine.time_s > 300 else None
+
+    project.machine.script = script
+
+    assert run(project.machine, project.path).record.status == "finished"

@@ -17,6 +17,7 @@ from tests.recipes.conftest import RECIPES, make_config
 
 MISSING = object()
 
+LINE = f"extra-one==1.0 --hash=sha256:{'0' * 64}"
 BAD = [
     ("format", 2, "format: must be 1, found 2"),
     ("run_name", "a/b", "run_name: must be 1 to 100 letters, digits, `.`, `_` or `-`, found the text `a/b`"),
@@ -92,6 +93,46 @@ BAD = [
         "recipe.adam_betas",
         "0.9",
         "recipe.adam_betas: must be a list of two decimal numbers as text, found the text `0.9`",
+    ),
+    ("packages", {}, "packages.wheels: is missing"),
+    ("packages", None, "packages: must be an object, found null"),
+    (
+        "packages",
+        {"lines": [], "sdists": [], "setup_timeout_s": 1, "wheels": None},
+        "packages.lines: must name at least one package, and none twice",
+    ),
+    (
+        "packages",
+        {"lines": [LINE, LINE.replace("1.0", "2.0")], "sdists": [], "setup_timeout_s": 1, "wheels": None},
+        "packages.lines: must name at least one package, and none twice",
+    ),
+    (
+        "packages",
+        {"lines": [LINE + " --index-url=http://x"], "sdists": [], "setup_timeout_s": 1, "wheels": None},
+        (
+            "packages.lines[0]: must be `name==version --hash=sha256:` and 64 lower-case hex digits, "
+            f"found the text `{LINE[:60]}`"
+        ),
+    ),
+    (
+        "packages",
+        {"lines": [LINE], "sdists": [":all:"], "setup_timeout_s": 1, "wheels": None},
+        "packages.sdists[0]: must be a package's name in lower case, with `-`, found the text `:all:`",
+    ),
+    (
+        "packages",
+        {"lines": [LINE], "sdists": "a", "setup_timeout_s": 1, "wheels": None},
+        "packages.sdists: must be a list, found the text `a`",
+    ),
+    (
+        "packages",
+        {"lines": [LINE], "sdists": [], "setup_timeout_s": 0, "wheels": None},
+        "packages.setup_timeout_s: must be a whole number from 1 up, found the number 0",
+    ),
+    (
+        "packages",
+        {"lines": [LINE], "sdists": [], "setup_timeout_s": 1, "wheels": "a"},
+        "packages.wheels: must be an absolute path, found `a`",
     ),
     (
         "recipe.global_batch_size",

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from packaging.version import InvalidVersion, Version
+
 from rdlc.core.fields import Fields
 from rdlc.core.lines import Decimal, read_json_file
-from rdlc.core.packages.section import PackagesSection
+from rdlc.core.packages.section import LockedPackage, PackagesSection
 from rdlc.core.text import one_line
 
 NODE_LIMIT_BYTES = 4 << 20
@@ -68,7 +70,7 @@ def package_questions(
     """
     names = {extra.name for extra in section.extras}
     for extra in section.extras:
-        versions = tuple(_version(worker, extra.name) for worker in workers)
+        versions = tuple(_version(worker, extra) for worker in workers)
         yield Question(name=f"package {extra.name}", locked=extra.version, found=versions)
         files = tuple(_digest(worker, extra.name) for worker in workers)
         yield Question(name=f"file of {extra.name}", locked=extra.sha256, found=files)
@@ -98,8 +100,15 @@ def describe_setup(reports: Sequence[bytes]) -> str:
     return "; ".join(words) or "not measured"
 
 
-def _version(worker: Installed, name: str) -> str | None:
-    return None if worker.distributions is None else worker.distributions.get(name, "none")
+def _version(worker: Installed, extra: LockedPackage) -> str | None:
+    if worker.distributions is None:
+        return None
+    found = worker.distributions.get(extra.name, "none")
+    try:
+        # `2026.01` in a package's metadata and `2026.1` in a lock are one version.
+        return extra.version if Version(found) == Version(extra.version) else found
+    except InvalidVersion:
+        return found
 
 
 def _digest(worker: Installed, name: str) -> str | None:

@@ -66,6 +66,15 @@ def test_what_a_worker_did_not_report_is_not_answered() -> None:
     assert {found for _, found in asked(Installed(distributions=None, files=None)).values()} == {(None,)}
 
 
+def test_another_spelling_of_the_locked_version_is_the_locked_version() -> None:
+    worker = Installed(distributions={**BASE, "peft": "0.17", "trl": "0.20.0rc"}, files=FILES)
+
+    found = asked(worker)
+
+    assert (found["package peft"], found["package trl"]) == (("0.17.0", ("0.17.0",)), ("0.20.0", ("0.20.0rc",)))
+    assert asked(Installed(distributions={"peft": "?"}, files=None))["package peft"] == ("0.17.0", ("?",))
+
+
 def test_a_replaced_distribution_is_an_extra_and_no_change_of_the_others() -> None:
     base = {**BASE, "peft": "0.16.0"}
 
