@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from rdlc.adapters.aws.offers import AwsOffers
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
@@ -17,12 +18,13 @@ from rdlc.cli.wiring import LocalWorkspace
 from rdlc.core.canonical import Json
 from rdlc.core.image.moves import KIND_WORDS
 from rdlc.operations.outdated import ImageState, LockState, look_upstream
+from rdlc.operations.upstream_infra import InfraState
 from rdlc.operations.upstream_packages import PackageState
 
 STATUSES = {
-    "current": "every locked image is still what its tag names, and every extra package the newest",
-    "outdated": "a tag has moved or is gone, a locked digest was deleted, or a package is newer, yanked or gone",
-    "not-checked": "an outside service did not answer for at least one lock",
+    "current": "every locked image is still what its tag names, and packages, AMI releases and add-ons the newest",
+    "outdated": "a tag has moved or is gone, a locked digest was deleted, or a version is newer, yanked or gone",
+    "not-checked": "an outside service did not answer, or could not be asked, for at least one lock",
 }
 _WORDS = {
     "current": "current: the tag still names the locked digest",
@@ -31,6 +33,12 @@ _WORDS = {
     "deleted": "deleted: the registry no longer has the locked digest",
     "pinned": "pinned: the lock asked for a digest",
     "not-checked": "not checked",
+}
+_VERSION_WORDS = {
+    "current": "the one that AWS names now",
+    "newer": "still offered; AWS names another one now",
+    "gone": "AWS does not offer it any more",
+    "not-checked": "not checked: AWS lists nothing like it",
 }
 _PACKAGE_WORDS = {
     "current": "the newest",
@@ -58,14 +66,18 @@ def command(
 ) -> Answer:
     """Say whether upstream has moved since a lock was made.
 
-    Also what kind of move it is, how old the locked build is, and which newer versions the repository has; and which
-    extra packages are newer or were yanked. Nothing is changed; `rdlc lock SPEC --upgrade image` takes what the tag
-    names now, and `--upgrade packages` the newest packages.
+    Also what kind of move it is, how old the locked build is, and which newer versions the repository
+    has; and which extra packages, AMI releases and add-ons are newer or were taken back. Nothing is
+    changed; `rdlc lock SPEC --upgrade image` takes what the tag names now, `--upgrade packages` and
+    `--upgrade infra` the newest of those.
     """
     upstream = RegistryImages(session, route=route_named(route), plain_http=plain_http)
     now = datetime.datetime.now(tz=datetime.UTC)
-    index, workspace = IndexPackages(session), LocalWorkspace()
-    states = [look_upstream(path, workspace=workspace, upstream=upstream, index=index, now=now) for path in locks]
+    index, workspace, offers = IndexPackages(session), LocalWorkspace(), AwsOffers()
+    states = [
+        look_upstream(path, workspace=workspace, upstream=upstream, index=index, offers=offers, now=now)
+        for path in locks
+    ]
     status = _status(states)
     codes = {"current": 0, "outdated": int(is_exit_asked), "not-checked": 3}
     return Answer(
@@ -77,8 +89,7 @@ def command(
 
 
 def _status(states: Sequence[LockState]) -> str:
-    found = {state.image.state for state in states if state.image}
-    found |= {package.state for state in states for package in state.packages}
+    found = {word for state in states for word in state.states}
     if "not-checked" in found:
         return "not-checked"
     return "outdated" if found - {"current", "pinned"} else "current"
@@ -86,7 +97,12 @@ def _status(states: Sequence[LockState]) -> str:
 
 def _row(state: LockState) -> Json:
     packages: list[Json] = [_package_row(package) for package in state.packages]
-    row: dict[str, Json] = {"lock": str(state.path), "id": state.lock.id, "packages": packages}
+    row: dict[str, Json] = {
+        "lock": str(state.path),
+        "id": state.lock.id,
+        "packages": packages,
+        "infra": _infra_row(state.infra),
+    }
     image = state.image
     if image is None:
         return {**row, "image": None}
@@ -107,6 +123,16 @@ def _row(state: LockState) -> Json:
     }
 
 
+def _infra_row(infra: InfraState | None) -> Json:
+    if infra is None:
+        return None
+    versions: list[Json] = [
+        {"address": item.address, "state": item.state, "locked": item.locked, "now": item.now}
+        for item in infra.versions
+    ]
+    return {"trouble": infra.trouble, "versions": versions}
+
+
 def _package_row(package: PackageState) -> Json:
     return {
         "name": package.name,
@@ -121,12 +147,14 @@ def _package_row(package: PackageState) -> Json:
 def _show(console: Console, states: Sequence[LockState]) -> None:
     for state in states:
         write_line(console, shown(state.path))
-        if state.image is None and state.lock.sections.packages is None:
+        if state.image is None and state.lock.sections.packages is None and state.infra is None:
             write_line(console, "  nothing in it comes from upstream")
         if state.image is not None:
             _show_image(console, state.image)
         if state.lock.sections.packages is not None:
             _show_packages(console, state.packages)
+        if state.infra is not None:
+            _show_infra(console, state.infra)
 
 
 def _show_image(console: Console, image: ImageState) -> None:
@@ -145,6 +173,17 @@ def _show_image(console: Console, image: ImageState) -> None:
         write_line(console, f"  rebuild {image.moves.kind}: {KIND_WORDS[image.moves.kind]}")
         for move in image.moves.moves:
             write_line(console, f"    {move_words(move)}")
+
+
+def _show_infra(console: Console, infra: InfraState) -> None:
+    if infra.trouble:
+        write_line(console, f"  infra   not checked: {infra.trouble}")
+    elif not infra.versions:
+        write_line(console, "  infra   no version in it is AWS's to take back")
+    for item in infra.versions:
+        version = f"{item.locked} -> {item.now}" if item.state == "newer" else item.locked
+        nearest = f"; the nearest that is offered is {item.now}" if item.state == "gone" else ""
+        write_line(console, f"  {item.address}  {version}  {_VERSION_WORDS[item.state]}{nearest}")
 
 
 def _show_packages(console: Console, packages: Sequence[PackageState]) -> None:

@@ -48,6 +48,7 @@ def command(session: Session, *, given: Path, is_online: bool, plain_http: tuple
             "sections": dict(verification.sections),
             "asked_online": asked,
             "warnings": list(warnings),
+            "notes": list(verification.notes),
             "findings": [{"section": f.section, "file": f.file, "message": f.message} for f in verification.findings],
         },
         show=lambda console: _show(console, verification, asked),
@@ -83,5 +84,7 @@ def _show(console: Console, verification: Verification, asked: int | None) -> No
     write_line(console, f"lock  {verification.id}")
     for finding in verification.findings:
         write_line(console, f"  section {finding.section}: {finding.file}: {finding.message}")
+    for note in verification.notes:
+        write_line(console, f"note  {note}")
     if asked is not None:
         write_line(console, f"online  {asked} locked things were asked for")

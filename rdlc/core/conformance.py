@@ -78,9 +78,11 @@ def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[C
             [str(worker.cpu_threads) for worker in workers],
         ),
     ]
+    extras = {extra.name for extra in sections.packages.extras} if sections.packages else set()
     for package in _PACKAGES:
         locked = sections.local_environment.distributions.get(package)
-        if locked is not None:
+        # One that an extra replaces is asked for by its own question, with the version of the extra.
+        if locked is not None and package not in extras:
             seen = [worker.packages.get(package) for worker in workers]
             checks.append(_check(package, locked, seen))
     if sections.packages is not None and sections.packages.extras:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from rdlc.core.lockfile import RunLock
 from rdlc.core.packages.base import NOT_KNOWN, Base
 from rdlc.core.packages.choice import Site, choose_file, why_unfit
-from rdlc.core.packages.mending import mend_base
+from rdlc.core.packages.mending import find_broken, mend_base
 from rdlc.core.packages.moves import PackageMove, find_moves
 from rdlc.core.packages.refusals import find_shadows
 from rdlc.core.packages.request import PackagesRequest, normalise_package_name
@@ -260,6 +260,9 @@ def _say_replaced(chosen: Sequence[_Chosen], base: Base, reasons: Mapping[str, s
         if held is not None and item.pin.name in reasons:
             change = f"`{item.pin.name} {held}` of the base is replaced by {item.pin.version}"
             reporter.warn(f"{change}: {one_line(reasons[item.pin.name])}")
+    replaced = {item.pin.name: item.pin.version for item in chosen if item.pin.name in reasons}
+    for text in find_broken(base, replaced):
+        reporter.warn(f"what is replaced no longer fits the base: {one_line(text)}")
 
 
 def _warn(locked: LockedPackages, reporter: Reporter) -> None:

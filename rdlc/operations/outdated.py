@@ -15,8 +15,10 @@ from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.provenance import ImageOrigin
 from rdlc.errors import OutsideError, RdlcError
 from rdlc.operations.image import compare_references
+from rdlc.operations.infra_ports import Offers
 from rdlc.operations.lock_image import Images, pinned_reference
 from rdlc.operations.package_source import PackageSource
+from rdlc.operations.upstream_infra import InfraState, look_at_infra
 from rdlc.operations.upstream_packages import PackageState, look_at_packages
 from rdlc.operations.workspace import Workspace
 
@@ -52,12 +54,19 @@ class ImageState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LockState:
-    """A lock against upstream; `image` is None without an image, `packages` empty without extra packages."""
+    """A lock against upstream; `image` and `infra` are None without one, `packages` empty without extra packages."""
 
     path: Path
     lock: RunLock
     image: ImageState | None
     packages: tuple[PackageState, ...] = ()
+    infra: InfraState | None = None
+
+    @property
+    def states(self) -> frozenset[str]:
+        """The state of every part."""
+        found = {package.state for package in self.packages} | ({self.image.state} if self.image else set())
+        return frozenset(found | (self.infra.states if self.infra else frozenset()))
 
 
 def look_upstream(
@@ -66,6 +75,7 @@ def look_upstream(
     workspace: Workspace,
     upstream: Upstream,
     index: PackageSource,
+    offers: Offers,
     now: datetime.datetime,
 ) -> LockState:
     """How far upstream is from a lock; an outside service that fails gives `not-checked`."""
@@ -78,7 +88,14 @@ def look_upstream(
         )
     locked = read.lock.sections.packages
     packages = look_at_packages(locked, index) if locked is not None else ()
-    return LockState(path=path, lock=read.lock, image=_look_at_image(read.lock, upstream, now), packages=packages)
+    section = read.lock.sections.infra
+    return LockState(
+        path=path,
+        lock=read.lock,
+        image=_look_at_image(read.lock, upstream, now),
+        packages=packages,
+        infra=look_at_infra(section, offers) if section is not None else None,
+    )
 
 
 def _look_at_image(lock: RunLock, upstream: Upstream, now: datetime.datetime) -> ImageState | None:

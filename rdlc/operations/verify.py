@@ -20,6 +20,7 @@ from rdlc.core.outcome import ReadOutcome
 from rdlc.core.outcome_files import RESULT_FILE, RESULT_LIMIT_BYTES
 from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.core.record_claims import UNJUDGED, find_false_claims
+from rdlc.core.text import one_line
 from rdlc.errors import InputError
 from rdlc.operations.collect import load_outcome
 from rdlc.operations.workspace import Workspace
@@ -43,19 +44,25 @@ class Archive(Workspace, Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verification:
-    """What was looked at, its id, and everything that is wrong with it."""
+    """What was looked at, its id, everything that is wrong with it, and what is not wrong and still to be known."""
 
     kind: str
     path: Path
     id: str
     sections: Mapping[str, str]
     findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = ()
 
 
 def verify_lock(path: Path, *, archive: Archive) -> Verification:
     """Whether a lock's contents, digests, id and form fit together."""
     read = _read_lock(path, archive)
-    return Verification(kind="lock", path=path, id=read.lock.id, sections=read.lock.digests, findings=read.findings)
+    infra = read.lock.provenance.infra
+    missing = one_line(infra.plan_missing) if infra is not None else ""
+    notes = (f"the plan has no fingerprint: {missing}",) if missing else ()
+    return Verification(
+        kind="lock", path=path, id=read.lock.id, sections=read.lock.digests, findings=read.findings, notes=notes
+    )
 
 
 def verify_baseline(path: Path, *, archive: Archive) -> Verification:

@@ -133,6 +133,27 @@ def test_verify_finds_what_was_changed_in_any_part_of_the_section(project: Docke
         assert "  section infra: " in said.out
 
 
+def test_verify_says_that_the_plan_has_no_fingerprint(project: DockerProject) -> None:
+    project("lock", "run.yaml")
+
+    said = project("verify", LOCK)
+
+    assert (said.code, said.out.splitlines()[2:]) == (0, [f"note  the plan has no fingerprint: {MISSING}"])
+
+
+def test_outdated_without_credentials_is_not_checked_and_never_current(project: DockerProject) -> None:
+    project("lock", "run.yaml")
+
+    said = project("outdated", LOCK)
+    document = project("outdated", LOCK, "--json").document
+
+    assert (said.code, said.out.splitlines()[-1]) == (3, "  infra   not checked: there are no AWS credentials here")
+    assert (document["status"], document["locks"][0]["infra"]) == (
+        "not-checked",
+        {"trouble": "there are no AWS credentials here", "versions": []},
+    )
+
+
 def test_run_of_target_eks_says_that_it_cannot_run_yet(project: DockerProject) -> None:
     project("lock", "run.yaml")
 

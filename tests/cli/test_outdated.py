@@ -120,6 +120,7 @@ def test_the_document_has_a_row_for_every_lock(project: DockerProject) -> None:
                 "lock": str(LOCK),
                 "id": lock_at(LOCK).id,
                 "packages": [],
+                "infra": None,
                 "image": {
                     "state": "moved",
                     "reference": NAME,

@@ -23,7 +23,7 @@ from rdlc.core.record import Check, Drift, Rank
 from rdlc.core.sections import Setting
 from rdlc.core.spec import ClusterRequest
 from rdlc.errors import InputError
-from tests.core.lock_samples import full_lock
+from tests.core.lock_samples import extra, full_lock, packages_lock
 from tests.diff_samples import change_step, make_lock, make_outcome
 
 LOCK = full_lock()
@@ -82,6 +82,25 @@ def test_each_way_in_which_a_worker_differs_is_a_check_that_is_not_met() -> None
         ("OMP_NUM_THREADS", "1", "rank 0: 1; rank 1: ", False)
     ]
     assert unmet(worker(0), worker(0)) == [("ranks", "0 to 1", "0, 0", False)]
+
+
+def test_a_distribution_that_an_extra_replaces_is_held_against_the_extra_alone() -> None:
+    lock = packages_lock()
+    section = lock.sections.packages
+    assert section is not None
+    torch = extra("torch", "2.14.0", "torch-2.14.0-py3-none-any.whl")
+    lock = replace(lock, sections=replace(lock.sections, packages=replace(section, extras=(torch,))))
+    held = {**lock.sections.local_environment.distributions, "torch": "2.14.0"}
+    file = {"version": "2.14.0", "file": torch.file, "sha256": torch.sha256, "is_yanked": False}
+    workers = [worker(rank, torch="2.14.0", distributions=held, installed={"torch": file}) for rank in (0, 1)]
+
+    checks = check_conformance(lock, workers)
+
+    assert [(check.name, check.locked) for check in checks if "torch" in check.name] == [
+        ("package torch", "2.14.0"),
+        ("file of torch", torch.sha256),
+    ]
+    assert is_conforming(checks, accepted={})
 
 
 def test_what_no_worker_said_is_not_measured_and_never_met() -> None:

@@ -65,6 +65,13 @@ class FakeOffers:
         self.asked.append(query)
 
 
+class UnaskedOffers(FakeOffers):
+    """For locks without infrastructure: whoever asks it fails."""
+
+    def describe_missing(self) -> str | None:
+        raise AssertionError("AWS was asked")
+
+
 @dataclass(kw_only=True)
 class FakePlanner:
     """Keeps what it was asked to plan."""

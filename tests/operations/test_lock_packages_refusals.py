@@ -80,6 +80,29 @@ def test_what_may_be_replaced_is_locked_with_the_reason_and_warned_of(project: P
     assert project.voice.warnings == ["`torch 2.13.0+cpu` of the base is replaced by 2.14.0: a fix"]
 
 
+def test_what_a_replacement_breaks_in_the_base_is_warned_of(project: PackageProject) -> None:
+    base = project.machine.read_base()
+    project.machine.base = replace(
+        base,
+        distributions=tuple(
+            BaseDistribution(name="torch", version=item.version, requires=("numpy<2.5", "sympy"))
+            if item.name == "torch"
+            else item
+            for item in base.distributions
+        ),
+    )
+    project.ask_for("['numpy>=2.5']")
+    project.index.held.append(hold("numpy", "2.5.0"))
+    project.index.answer = {"numpy": "2.5.0"}
+
+    project.lock(replacements={"numpy": "faster"})
+
+    assert project.voice.warnings == [
+        "`numpy 2.4.0` of the base is replaced by 2.5.0: faster",
+        "what is replaced no longer fits the base: torch 2.13.0+cpu wants numpy<2.5",
+    ]
+
+
 def test_an_extra_whose_files_fall_on_the_base_is_refused(project: PackageProject) -> None:
     project.index.held[0] = hold("peft", "0.17.0", members=["peft/__init__.py", "torch/fast.py"])
     project.machine.files_of_base = {"torch/fast.py": "torch"}

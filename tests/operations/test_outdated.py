@@ -16,6 +16,7 @@ from tests.diff_samples import make_lock
 from tests.image_samples import image_lock, make_inventory, small_image
 from tests.operations.fake_packages import UnaskedIndex
 from tests.operations.fake_registries import FakeRegistries
+from tests.operations.infra_tools import UnaskedOffers
 from tests.operations.scripted import Voice
 
 HOST = "mirror.example"
@@ -50,7 +51,9 @@ def write(path: Path, images: FakeRegistries, reference: str = TAG) -> Path:
 
 
 def look(path: Path, images: FakeRegistries, now: datetime.datetime = NOW) -> ImageState | None:
-    return look_upstream(path, workspace=LocalWorkspace(), upstream=images, index=UnaskedIndex(), now=now).image
+    return look_upstream(
+        path, workspace=LocalWorkspace(), upstream=images, index=UnaskedIndex(), offers=UnaskedOffers(), now=now
+    ).image
 
 
 @pytest.fixture

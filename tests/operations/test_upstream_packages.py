@@ -13,6 +13,7 @@ from rdlc.operations.outdated import look_upstream
 from rdlc.operations.upstream_packages import PackageState
 from tests.operations.fake_packages import Held, hold
 from tests.operations.fake_registries import FakeRegistries
+from tests.operations.infra_tools import UnaskedOffers
 from tests.operations.package_project import ACCELERATE, PEFT, PackageProject, package_project
 
 NOW = datetime.datetime(2026, 12, 1, tzinfo=datetime.UTC)
@@ -32,7 +33,12 @@ def project(tmp_path: Path) -> PackageProject:
 
 def look(project: PackageProject) -> tuple[PackageState, ...]:
     state = look_upstream(
-        project.path, workspace=project.machine, upstream=FakeRegistries(), index=project.index, now=NOW
+        project.path,
+        workspace=project.machine,
+        upstream=FakeRegistries(),
+        index=project.index,
+        offers=UnaskedOffers(),
+        now=NOW,
     )
     assert state.image is None
     return state.packages

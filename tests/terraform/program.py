@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from rdlc.core.infra.providers import read_provider_lock
+
 _NOT_SEARCHED = frozenset(("dev", "proc", "run", "sys", "tmp"))
 _PROVIDER = "hashicorp/aws"
-_VERSION = "5.100.0"
+_LOCK = Path(__file__).parents[2] / "terraform/.terraform.lock.hcl"
+_VERSION = read_provider_lock(_LOCK.read_bytes(), name=_LOCK.name)[_PROVIDER].version
 
 
 def terraform_program() -> Path:
@@ -25,10 +28,9 @@ def terraform_program() -> Path:
 
 def provider_folder() -> Path:
     """A folder of providers, laid out as Terraform's own mirrors are; `RDLC_TERRAFORM_MIRROR` names another one."""
-    if given := os.environ.get("RDLC_TERRAFORM_MIRROR"):
-        return Path(given)
-    found = _find_folder()
-    if found is None:
+    given = os.environ.get("RDLC_TERRAFORM_MIRROR")
+    found = Path(given) if given else _find_folder()
+    if found is None or not found.is_dir():
         _lack(f"a folder of providers with {_PROVIDER} {_VERSION}; `RDLC_TERRAFORM_MIRROR` names one")
     assert found is not None
     return found

@@ -20,6 +20,8 @@ from rdlc.core.text import one_line
 from rdlc.errors import InputError
 
 _GLIBC = re.compile(r"glibc ([0-9]{1,3})\.([0-9]{1,3})(\..*)?")
+# What stands behind `==` in a line for pip: no blanks, no markers, no options.
+_VERSION = re.compile(r"[A-Za-z0-9.!+]+")
 LOWERED_CLAIM = "infrastructure"
 _EXTRAS = "packages.resolved.extras"
 _LEFT_OUT = "packages.resolved.left_out"
@@ -140,6 +142,8 @@ def _check_extra(extra: LockedPackage, section: PackagesSection, around: Surroun
     if extra.name != canonicalize_name(extra.name):
         yield address, "is no normalised name of a package"
         return
+    if not _VERSION.fullmatch(extra.version):
+        yield f"{address}.version", f"is no version that can be asked for: `{one_line(extra.version, limit=60)}`"
     site = Site(python=section.python, platform=section.platform)
     if unfit := why_unfit(extra.file, name=extra.name, version=extra.version, site=site):
         yield f"{address}.file", f"`{one_line(extra.file)}` {unfit}"

@@ -36,6 +36,17 @@ def mend_base(base: Base) -> MendedBase:
     return MendedBase(base=replace(base, distributions=tuple(mended)), unmet=tuple(unmet))
 
 
+def find_broken(base: Base, replaced: Mapping[str, str]) -> tuple[str, ...]:
+    """What others in the base require, and no longer get once these distributions have these versions, in words."""
+    changed = [
+        BaseDistribution(name=item.name, version=replaced[item.name], requires=()) if item.name in replaced else item
+        for item in base.distributions
+    ]
+    before = set(mend_base(base).unmet)
+    after = mend_base(replace(base, distributions=tuple(changed))).unmet
+    return tuple(text for text in after if text not in before)
+
+
 def _is_met(line: str, versions: Mapping[str, str], environment: Mapping[str, str]) -> bool:
     try:
         requirement = Requirement(line)

@@ -64,6 +64,8 @@ def test_another_base_than_that_of_the_environment_is_named(section: PackagesSec
          "resolved.extras.peft.file`: `evil-0.17.0-py3-none-any.whl` is no wheel of `peft 0.17.0`"),
         (replace(PEFT, file=UNFIT),
          f"resolved.extras.peft.file`: `{UNFIT}` does not fit `x86_64-manylinux_2_36` and Python 3.11.7"),
+        (replace(PEFT, version=" 0.17.0"),
+         "resolved.extras.peft.version`: is no version that can be asked for: ` 0.17.0`"),
         (replace(PEFT, version="0.18.0"),
          "resolved.extras.peft.file`: `peft-0.17.0-py3-none-any.whl` is no wheel of `peft 0.18.0`"),
         (replace(PEFT, file="../../peft-0.17.0.tar.gz"),
