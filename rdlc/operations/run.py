@@ -19,6 +19,7 @@ from rdlc.operations.machine import Machine, Order, Record
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run_packages import find_installer
+from rdlc.operations.run_transport import check_warm_transport
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,7 +39,7 @@ class RunResult:
     def is_fine(self) -> bool:
         """Whether it finished, and reached what was claimed as far as its verb can."""
         record = self.record
-        if record.status != "finished":
+        if record.status != "finished" or record.transport is None or not record.transport.judged.is_fine:
             return False
         wanted = record.claim
         if record.kind == "run" and wanted == "outcome-bitwise":
@@ -141,6 +142,7 @@ def _drive(
             phases=machine.tail(path / "phases.jsonl"),
             limits_s=limits_in_seconds(prepared.lock.sections.run.requested.limits),
             steps_total=record.steps_total,
+            check_warm=lambda: check_warm_transport(prepared, path, machine, listener),
             monotonic=machine.monotonic,
             sleep=machine.sleep,
         )
