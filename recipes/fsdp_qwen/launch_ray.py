@@ -15,6 +15,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+from fsdp_qwen import nccl_log
 from fsdp_qwen.config import Config
 from fsdp_qwen.failures import Failure, Interrupted, failure_of
 from fsdp_qwen.outcome import Outcome
@@ -63,7 +64,7 @@ def launch(config: Config, output: Output) -> Outcome | Failure:
         light = nullcontext() if config.packages is None else light_environment(scratch)
         with log, redirect_stdout(log), light, _ray(config, scratch) as node:
             if config.packages is not None:
-                failure = install(config.packages, output, variables=_worker_environment(config))
+                failure = install(config.packages, output, variables=_worker_environment(config, output))
                 if failure is not None:
                     return failure
             output.add_phase("starting-workers", 1)
@@ -178,14 +179,21 @@ def _make_trainer(config: Config, output: Output, node: str) -> Any:
             callbacks=[
                 FailureRecorder(output=output, num_workers=config.num_workers, max_failures=config.max_failures)
             ],
-            worker_runtime_env={"env_vars": _worker_environment(config), **runtime_environment(config.packages)},
+            worker_runtime_env={
+                "env_vars": _worker_environment(config, output),
+                **runtime_environment(config.packages),
+            },
         ),
     )
 
 
-def _worker_environment(config: Config) -> dict[str, str]:
+def _worker_environment(config: Config, output: Output) -> dict[str, str]:
     """What each worker process starts with, so that it is there before it imports torch."""
-    return {**config.determinism.environment, "PYTHONPATH": os.environ["PYTHONPATH"]}
+    return {
+        **config.determinism.environment,
+        **nccl_log.environment(output.path, gpus_per_worker=config.gpus_per_worker),
+        "PYTHONPATH": os.environ["PYTHONPATH"],
+    }
 
 
 def train_rank(arguments: dict[str, Any]) -> Outcome | None:

@@ -11,7 +11,7 @@ import traceback
 import torch
 import torch.distributed as dist
 
-from fsdp_qwen import exact
+from fsdp_qwen import exact, nccl_log
 from fsdp_qwen.config import Config
 from fsdp_qwen.digest import code_digest, code_root
 from fsdp_qwen.distributions import read_distributions
@@ -60,7 +60,7 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
         exact.check_interpreter()
         exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
     received = code_digest(code_root())
-    document = _describe(place, received)
+    document = _describe(place, received, output)
     if config.packages is not None:
         document["distributions"] = read_distributions()
         document["installed"] = read_own_report()
@@ -77,7 +77,7 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
     return outcome
 
 
-def _describe(place: Place, received: str) -> dict[str, object]:
+def _describe(place: Place, received: str, output: Output) -> dict[str, object]:
     """What this process is and what it sees, for `worker.json`."""
     return {
         "format": 1,
@@ -100,6 +100,7 @@ def _describe(place: Place, received: str) -> dict[str, object]:
         "code_digest": received,
         "peak_rss_bytes": None,
         "network_used": dist.get_backend(),
+        "nccl_log": nccl_log.describe(os.environ, output.path) if place.device.type == "cuda" else None,
     }
 
 
