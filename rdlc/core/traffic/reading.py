@@ -25,7 +25,10 @@ _RANK = re.compile("0|[1-9][0-9]{0,6}")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Counter:
-    """Bytes since some start, without those that moved between steps."""
+    """Bytes since some start, without those that moved between steps.
+
+    Below 0 where a socket moved bytes between steps and was closed since: then only `gone` is of use.
+    """
 
     sent: int
     received: int
@@ -157,8 +160,8 @@ def _read_counter(fields: Fields) -> Counter:
 
 
 def _in_steps(fields: Fields, key: str) -> int:
-    total = fields.count(key, most=_BYTES_LIMIT)
-    return total - fields.count(f"outside_{key}", default=0, most=total)
+    outside = fields.count(f"outside_{key}", default=0, most=_BYTES_LIMIT)
+    return fields.count(key, most=_BYTES_LIMIT) - outside
 
 
 def _by_rank(fields: Fields, counters: Mapping[str, Counter], world_size: int) -> dict[int, Counter]:
