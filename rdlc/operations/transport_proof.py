@@ -6,13 +6,21 @@ from typing import Protocol
 
 from rdlc.core.conformance import WorkerReport, common_network
 from rdlc.core.lockfile import RunLock
-from rdlc.core.traffic.ledger import LedgerVerdict, judge_ledger
+from rdlc.core.text import one_line
+from rdlc.core.traffic.ledger import judge_ledger
 from rdlc.core.traffic.moved import moved_between, predicted_traffic
 from rdlc.core.traffic.reading import NETWORK_LIMIT_BYTES, NetworkReport, read_network_report
-from rdlc.core.transport.judged import SeenTransport, expected_transport, judge_transport
+from rdlc.core.transport.facts import FileFacts
+from rdlc.core.transport.judged import expected_transport, judge_transport
+from rdlc.core.transport.proofs import observe, see_gloo, see_nccl, see_nothing
 from rdlc.core.transport.report import TransportReport
+from rdlc.core.transport.scan import Scanner
+from rdlc.core.transport.verdict import judge_logs
 from rdlc.errors import InputError
 from rdlc.operations.workspace import Workspace
+
+_LINE_LIMIT = 300
+_SHOWN_LINES = 8
 
 
 class Evidence(Workspace, Protocol):
@@ -46,33 +54,24 @@ def prove_transport(lock: RunLock, workers: Sequence[WorkerReport], record: Path
     due = expected_transport(lock.sections)
     try:
         reports = read_network_reports(record, files)
+        log = judge_logs([_scan(path, record, files) for path in files.nccl_logs(record)])
     except InputError as error:
-        seen = _unknown(f"what a rank counted cannot be read: {error.message}")
+        seen = see_nothing(f"what it left cannot be read: {error.message}")
         return TransportReport(judged=judge_transport(seen, due), predicted_bytes=None, moved_bytes=None, observed={})
     ledger = judge_ledger(predicted_traffic(reports), moved_between(reports))
-    seen = _see(common_network(workers), ledger)
+    seen = see_gloo(ledger) if common_network(workers) == "gloo" else see_nccl(log, ledger)
     return TransportReport(
         judged=judge_transport(seen, due),
         predicted_bytes=ledger.predicted_bytes,
         moved_bytes=ledger.moved_bytes,
-        observed={},
+        lines=tuple(one_line(f"{line.place}: {line.text}", limit=_LINE_LIMIT) for line in log.evidence[:_SHOWN_LINES]),
+        observed={name: one_line(value, limit=_LINE_LIMIT) for name, value in observe(log).items()},
+        warnings=tuple(one_line(warning, limit=_LINE_LIMIT) for warning in log.warnings),
     )
 
 
-def _see(backend: str, ledger: LedgerVerdict) -> SeenTransport:
-    if backend != "gloo":
-        return _unknown("NCCL's lines were not judged")
-    return SeenTransport(
-        verdict="unknown",
-        transport="none",
-        is_applicable=False,
-        proof="none",
-        has_disagreement=False,
-        reason=f"the workers used gloo, which talks TCP only; {ledger.reason}",
-    )
-
-
-def _unknown(reason: str) -> SeenTransport:
-    return SeenTransport(
-        verdict="unknown", transport="none", is_applicable=True, proof="none", has_disagreement=False, reason=reason
-    )
+def _scan(path: Path, record: Path, files: Evidence) -> FileFacts:
+    scanner = Scanner(str(path.relative_to(record)))
+    for chunk in files.read_chunks(path):
+        scanner.feed(chunk)
+    return scanner.finish()

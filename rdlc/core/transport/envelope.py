@@ -64,7 +64,9 @@ _BARE = re.compile(
     r"NCCL version \d+\.\d+(?:\.\d+)?\S*\s*$|.{0,200}\bNCCL error in: .{1,2000}, NCCL version \d+\.\d+\.\d+\s*$"
 )
 # Inside a line: another process's line that was written into this one.
-_INNER = re.compile(r"([A-Za-z0-9_][\w.-]{0,252}):(\d{1,10}):\d{1,10} \[-?\d{1,9}\] (?:[^\s\[\]\"'`]{1,200} )?NCCL (?:INFO|WARN) ")
+_INNER = re.compile(
+    r"([A-Za-z0-9_][\w.-]{0,252}):(\d{1,10}):\d{1,10} \[-?\d{1,9}\] (?:[^\s\[\]\"'`]{1,200} )?NCCL (?:INFO|WARN) "
+)
 _PREFIX_LIMIT = 6
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from rdlc.core.transport.envelope import Process
 
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
     """A line of a file that a verdict rests on."""

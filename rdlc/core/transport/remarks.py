@@ -10,7 +10,9 @@ from rdlc.core.transport.rules import CommunicatorVerdict
 # Instance types of which the plugin demands GPUDirect RDMA (its platform map, 1.21).
 _GDR_TYPES = re.compile(r"p4d\.|p4de\.|p5\.48|p5e\.|p5en\.|p6|g7e\.(?:12|24|48)")
 # Interfaces that are not a way to another node: loopback, bridges, a pod's link to its node.
-VIRTUAL = re.compile(r"lo\d*|docker\d*|br-.*|virbr\d*|veth.*|pod-id-link\d*|cni\d*|flannel.*|cilium.*|cali.*|tun\d*|vnet\d*")
+VIRTUAL = re.compile(
+    r"lo\d*|docker\d*|br-.*|virbr\d*|veth.*|pod-id-link\d*|cni\d*|flannel.*|cilium.*|cali.*|tun\d*|vnet\d*"
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

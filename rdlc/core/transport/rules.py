@@ -187,9 +187,9 @@ def _alarm(used: frozenset[str], reason: str) -> tuple[str, str, str]:
 def _is_all_nvlink(view: _View) -> bool:
     """Whether every rank has channels, and all of them are NVLink's across nodes or inside one."""
     members = [member for member in view.comm.members if member.facts.channels]
-    has_mnnvl = any(
-        channel.name == "MNNVL" for member in members for channel in member.facts.channels
-    ) and any(member.facts.is_multi_node_nvlink for member in members)
+    has_mnnvl = any(channel.name == "MNNVL" for member in members for channel in member.facts.channels) and any(
+        member.facts.is_multi_node_nvlink for member in members
+    )
     ranks = {member.facts.rank for member in members} - {None}
     return has_mnnvl and not view.has_network_channels and len(ranks) == view.comm.num_ranks
 
@@ -238,5 +238,3 @@ def _evidence(comm: Communicator) -> tuple[Evidence, ...]:
         for channel in facts.channels:
             found.setdefault(f"channel {channel.kind} {channel.name}", channel.evidence)
     return tuple(found.values())[:_MOST_EVIDENCE]
-
-

@@ -248,5 +248,3 @@ def _variables(files: Sequence[FileFacts]) -> dict[str, tuple[str, ...]]:
 
 def _names(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(values)))
-
-
