@@ -6,7 +6,7 @@ alone, so they don't depend on the number of ranks or on the order in which modu
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,34 +123,39 @@ def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> 
     module.tie_weights()
     _fill_parameters(module, seed=seed, spread=module.config.initializer_range)
     _fill_buffers(module)
+    layout = _describe(module, units, precision)
+    return ShardedModel(module=module, vocabulary=module.config.vocab_size, layout=layout)
+
+
+def plan_layout(preset: str, *, precision: str) -> Layout:
+    """The layout that `build_model` reports, without building the model."""
+    module = empty_model(preset)
+    # Making the model without memory parted the output layer from the embedding.
+    module.tie_weights()
+    return _describe(module, _units(module), precision)
+
+
+def _describe(module: PreTrainedModel, units: tuple[Unit, ...], precision: str) -> Layout:
     parameters = dict(module.named_parameters())
-    layout = Layout(
-        parameters=sum(parameter.numel() for parameter in parameters.values()),
+    return Layout(
+        parameters=_count(parameters.values()),
         trainable_tensors=len(parameters),
         units=units,
         master_dtype="float32",
         compute_dtype="bfloat16" if precision == "bf16" else "float32",
         reduce_dtype="float32",
     )
-    return ShardedModel(module=module, vocabulary=module.config.vocab_size, layout=layout)
 
 
 def _shard(module: PreTrainedModel, precision: str, mesh: DeviceMesh) -> tuple[Unit, ...]:
-    """Shards each block, then what is left (embedding, last norm) as the root group."""
+    """Shards each block, then what is left as the root group."""
     policy = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if precision == "bf16" else None, reduce_dtype=torch.float32
     )
-    total = sum(parameter.numel() for parameter in module.parameters())
-    units = []
-    for name, block in module.named_modules():
-        if type(block).__name__ in (module._no_split_modules or ()):
-            size = sum(parameter.numel() for parameter in block.parameters())
-            units.append(Unit(name=name, parameters=size, reshard_after_forward=True))
-    for unit in units:
+    *blocks, rest = _units(module)
+    for unit in blocks:
         fully_shard(module.get_submodule(unit.name), mesh=mesh, mp_policy=policy, reshard_after_forward=True)
-    # The root's weights are needed last in the forward pass and first in the backward pass: they
-    # stay gathered.
-    root = fully_shard(module, mesh=mesh, mp_policy=policy, reshard_after_forward=False)
+    root = fully_shard(module, mesh=mesh, mp_policy=policy, reshard_after_forward=rest.reshard_after_forward)
     assert isinstance(root, FSDPModule)
     # The loop divides by the number of tokens itself, so gradients are summed, not averaged.
     for part in module.modules():
@@ -158,8 +163,24 @@ def _shard(module: PreTrainedModel, precision: str, mesh: DeviceMesh) -> tuple[U
             part.set_gradient_divide_factor(1.0)
             # gloo knows no other kind of reduction, and both backends should do the same.
             part.set_force_sum_reduction_for_comms(True)
-    rest = total - sum(unit.parameters for unit in units)
-    return (*units, Unit(name="", parameters=rest, reshard_after_forward=False))
+    return (*blocks, rest)
+
+
+def _units(module: PreTrainedModel) -> tuple[Unit, ...]:
+    """One unit per block, then what is left (embedding, last norm) as the root's."""
+    blocks = [
+        Unit(name=name, parameters=_count(block.parameters()), reshard_after_forward=True)
+        for name, block in module.named_modules()
+        if type(block).__name__ in (module._no_split_modules or ())
+    ]
+    rest = _count(module.parameters()) - sum(unit.parameters for unit in blocks)
+    # The root's weights are needed last in the forward pass and first in the backward pass: they
+    # stay gathered.
+    return (*blocks, Unit(name="", parameters=rest, reshard_after_forward=False))
+
+
+def _count(parameters: Iterable[Tensor]) -> int:
+    return sum(parameter.numel() for parameter in parameters)
 
 
 @torch.no_grad()
