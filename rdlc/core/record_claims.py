@@ -19,15 +19,17 @@ def find_false_claims(
 ) -> Iterator[str]:
     """What a record says and its lock or its files do not, one sentence each."""
     claim = lock.sections.run.requested.claim
+    # It trains nothing.
+    is_probe = record.kind == "probe"
     said = (
         ("name", record.name, lock.name),
         ("claim", record.claim, claim),
-        ("steps_total", record.steps_total, total_steps(lock)),
+        ("steps_total", record.steps_total, None if is_probe else total_steps(lock)),
     )
     for key, found, locked in said:
         if found != locked:
             yield f"says `{key}` {_shown(found)}, and its lock says {_shown(locked)}"
-    if record.status == "finished" and not outcome.finished:
+    if record.status == "finished" and not outcome.finished and not is_probe:
         yield "says that the run finished, and its files hold no finished outcome"
     proven = _prove(lock, record, workers, outcome)
     if not reaches(proven, record.level):

@@ -30,7 +30,7 @@ class DriftRefused(RdlcError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRequest:
-    """What `rdlc run` or `rdlc replay` was asked; `allow` maps a section to the reason."""
+    """What `rdlc run`, `rdlc replay` or `rdlc probe` was asked; `allow` maps a section to the reason."""
 
     given: Path
     kind: str
@@ -120,7 +120,7 @@ def _refuse_path(project: Path) -> None:
 
 
 def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Machine, reporter: Reporter) -> Prepared:
-    if request.kind == "replay":
+    if request.kind != "run":
         raise InputError(
             "this is a run spec, and a run lock is due here",
             file=str(request.given),
@@ -136,8 +136,9 @@ def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Mach
 
 def _refuse_target(target: str, request: RunRequest) -> None:
     if target != "local":
+        verb = "probe" if request.kind == "probe" else "run"
         raise InputError(
-            f"target `{target}` can be locked, and this version of rdlc cannot run it yet",
+            f"target `{target}` can be locked, and this version of rdlc cannot {verb} it yet",
             file=str(request.given),
             field="run.requested.target",
         )

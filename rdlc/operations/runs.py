@@ -43,7 +43,7 @@ def verdict_of(record: RunRecord) -> str:
     """The one word for how a record ended."""
     if record.status != "finished":
         return record.status
-    if record.kind == "run":
+    if record.kind != "replay":
         return "finished"
     return "reproduced" if reaches(record.level, record.claim) else "not-reproduced"
 

@@ -81,6 +81,14 @@ def rate_words(bytes_per_s: float) -> str:
     return f"{_three_digits(bytes_per_s)} B/s"
 
 
+def tick_words(exponent: int) -> str:
+    """A power of ten bytes per second: `100 MB/s`."""
+    for unit, of in _DECIMAL:
+        if 10.0**exponent >= of:
+            return f"{10.0**exponent / of:,.0f} {unit}"
+    return f"{10.0**exponent:,g} B/s"
+
+
 def time_words(seconds: float) -> str:
     """A time with three digits: `1.23 ms`."""
     for unit, of in _TIMES:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from rdlc.core.probe.panels import Panel, Scale, make_panels, make_scale, rate_words, size_words
+from rdlc.core.probe.panels import Panel, Scale, make_panels, make_scale, rate_words, size_words, tick_words
 from rdlc.core.probe.prediction import Row
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 250, 220
-_LEFT, _TOP, _GAP, _BOTTOM = 78, 64, 26, 84
+_LEFT, _TOP, _GAP, _BOTTOM = 78, 76, 26, 84
 # Two colours that people who see no red or green tell apart; the marks differ in form too.
 _COLOURS = {"locked": "#0072b2", "tcp": "#d55e00"}
 ARM_WORDS = {"locked": "locked transport", "tcp": "TCP"}
@@ -39,7 +39,7 @@ def _draw_panels(panels: Sequence[Panel]) -> Iterator[str]:
         yield _mark(arm, x + 5, 37)
         yield _text(x + 16, 41, ARM_WORDS[arm])
     for exponent in range(scale.lowest, scale.highest + 1):
-        yield _text(_LEFT - 6, _y(scale, 10.0**exponent) + 4, rate_words(10.0**exponent), anchor="end")
+        yield _text(_LEFT - 6, _y(scale, 10.0**exponent) + 4, tick_words(exponent), anchor="end")
     for number, panel in enumerate(panels):
         yield from _draw_panel(panel, scale, left=_LEFT + number * (_PANEL_WIDTH + _GAP))
     bottom = _TOP + _PANEL_HEIGHT
