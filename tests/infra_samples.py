@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from rdlc.core.infra.origin import InfraOrigin
 from rdlc.core.lockfile import RunLock
+from rdlc.core.network import NetworkRequest
 from tests.core.infra.roots import SECTION
 from tests.image_samples import image_lock
 
@@ -12,7 +13,8 @@ def eks_lock() -> RunLock:
     """The full lock for target eks: an image, and every field of a section of infrastructure."""
     lock = image_lock()
     held = lock.sections
-    run = replace(held.run.requested, target="eks")
+    network = NetworkRequest(transport="", is_strict=False, on_fallback="warn")
+    run = replace(held.run.requested, target="eks", network=network)
     origin = InfraOrigin(
         plan="sha256:" + "f" * 64,
         plan_missing="",

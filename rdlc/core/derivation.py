@@ -7,6 +7,7 @@ from rdlc.core.canonical import Json
 from rdlc.core.determinism import worker_settings
 from rdlc.core.document import child_address
 from rdlc.core.infra.section import find_infra_contradictions
+from rdlc.core.network import NetworkRequest, find_network_mistakes
 from rdlc.core.packages.derivation import find_wrong_packages
 from rdlc.core.sections import ClusterSection, CodeSection, Sections
 from rdlc.core.spec import ClusterRequest
@@ -24,9 +25,11 @@ class Contradiction:
     message: str
 
 
-def derive_cluster(request: ClusterRequest, *, deterministic: bool) -> ClusterSection:
+def derive_cluster(
+    request: ClusterRequest, *, deterministic: bool, network: NetworkRequest | None = None
+) -> ClusterSection:
     """The cluster that a request resolves to: all its workers on one node."""
-    settings = worker_settings(request, is_exact=deterministic)
+    settings = worker_settings(request, is_exact=deterministic, network=network)
     return ClusterSection(requested=request, nodes=NODES, settings=settings)
 
 
@@ -52,7 +55,10 @@ def describe_missing_module(module: str, files: Mapping[str, str]) -> str | None
 def find_contradictions(sections: Sections) -> Iterator[Contradiction]:
     """Everything in a lock that is not what its own requests resolve to."""
     cluster, recipe = sections.cluster, sections.recipe
-    wanted = derive_cluster(cluster.requested, deterministic=recipe.requested.deterministic)
+    network = sections.run.requested.network
+    wanted = derive_cluster(cluster.requested, deterministic=recipe.requested.deterministic, network=network)
+    for address, message in find_network_mistakes(network, gpus_per_worker=cluster.requested.gpus_per_worker):
+        yield _contradiction("run", f"run.requested.{address}", message)
     yield from _check("cluster", "nodes", cluster.nodes, wanted.nodes)
     yield from _check_settings(cluster, wanted)
     if sections.environment is not None:

@@ -1,5 +1,6 @@
 """The environment variables that every worker must see before it starts, and why each one."""
 
+from rdlc.core.network import NetworkRequest
 from rdlc.core.sections import Setting
 from rdlc.core.spec import ClusterRequest
 
@@ -19,7 +20,9 @@ _EXACT = {
 _THREADS = ("MKL_NUM_THREADS", "OMP_NUM_THREADS")
 
 
-def worker_settings(cluster: ClusterRequest, *, is_exact: bool) -> dict[str, Setting]:
+def worker_settings(
+    cluster: ClusterRequest, *, is_exact: bool, network: NetworkRequest | None = None
+) -> dict[str, Setting]:
     """Variable name to value and origin; the thread counts are set in both modes.
 
     Ray sets `OMP_NUM_THREADS` from the CPUs of a worker unless it is set (ray-project/ray#6998), and
@@ -30,4 +33,6 @@ def worker_settings(cluster: ClusterRequest, *, is_exact: bool) -> dict[str, Set
     if is_exact:
         for name, value in _EXACT.items():
             settings[name] = Setting(value=value, origin="recipe.deterministic")
+    for name, value in network.guard.items() if network is not None else ():
+        settings[name] = Setting(value=value, origin="network.strict")
     return dict(sorted(settings.items()))

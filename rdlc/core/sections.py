@@ -37,11 +37,13 @@ class RunSection:
         """Version 1."""
         run = self.requested
         secrets = [{"from": "env", "name": name} for name in run.secrets]
+        network: dict[str, Json] = {} if run.network is None else {"network": run.network.payload()}
         return {
             "requested": {
                 "name": run.name,
                 "target": run.target,
                 "claim": run.claim,
+                **network,
                 "limits": dict(sorted(run.limits.items())),
                 "secrets": secrets,
                 "allow": dict(sorted(run.allow.items())),

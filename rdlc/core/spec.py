@@ -10,6 +10,7 @@ from rdlc.core.fields import Fields
 from rdlc.core.image.section import ImageRequest, read_image_request
 from rdlc.core.infra.request import InfraRequest, read_infra_request
 from rdlc.core.level import CLAIMS
+from rdlc.core.network import NetworkRequest, find_network_mistakes, read_network_request
 from rdlc.core.packages.request import PackagesRequest, read_packages_request
 from rdlc.core.relative_path import read_relative_path
 from rdlc.core.variables import is_reserved
@@ -51,7 +52,7 @@ class ClusterRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRequest:
-    """The name of a run, where it runs, what ends it, and what it claims."""
+    """The name of a run, where it runs, what ends it, and what it claims; `network` None asks nothing of it."""
 
     name: str
     target: str
@@ -59,6 +60,7 @@ class RunRequest:
     limits: Mapping[str, str]
     secrets: tuple[str, ...]
     allow: Mapping[str, str]
+    network: NetworkRequest | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,6 +101,8 @@ def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec
         infra=_read_infra(fields),
     )
     fields.finish()
+    for field, message in find_network_mistakes(spec.run.network, gpus_per_worker=spec.cluster.gpus_per_worker):
+        raise fields.error(field, message, "leave `transport` out, or ask for GPUs")
     return spec
 
 
@@ -188,6 +192,7 @@ def read_run_request(fields: Fields) -> RunRequest:
         limits=read,
         secrets=_read_secrets(fields),
         allow=fields.table("allow"),
+        network=read_network_request(fields, "network"),
     )
 
 

@@ -109,7 +109,7 @@ def resolve(
         image=image.section if image else None,
         environment=workspace.read_environment(threads_per_worker=threads) if is_local else None,
         packages=packages.section if packages else None,
-        cluster=derive_cluster(spec.cluster, deterministic=spec.recipe.deterministic),
+        cluster=derive_cluster(spec.cluster, deterministic=spec.recipe.deterministic, network=spec.run.network),
         infra=locked_infra.section if locked_infra else None,
         code=code,
         data=DataSection(requested=spec.data, resolved=derive_data(spec.data)),

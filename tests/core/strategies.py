@@ -12,6 +12,7 @@ from rdlc.core.document import CONTROL, NUMBER_LIMIT
 from rdlc.core.image.section import ImageRequest, ImageSection, LockedLayer
 from rdlc.core.level import CLAIMS
 from rdlc.core.lockfile import RunLock
+from rdlc.core.network import ON_FALLBACK, NetworkRequest
 from rdlc.core.packages.base import Base
 from rdlc.core.packages.derivation import local_base
 from rdlc.core.packages.request import PackagesRequest
@@ -105,8 +106,16 @@ origins = st.builds(
 )
 
 
+def networks(gpus_per_worker: int) -> st.SearchStrategy[NetworkRequest | None]:
+    """Nothing asked, or anything that workers with so many GPUs can be asked."""
+    ways = st.sampled_from(ON_FALLBACK)
+    plain = st.builds(NetworkRequest, transport=st.just(""), is_strict=st.just(False), on_fallback=ways)
+    named = st.builds(NetworkRequest, transport=st.just("efa"), is_strict=st.booleans(), on_fallback=ways)
+    return st.none() | plain | (named if gpus_per_worker else st.nothing())
+
+
 @st.composite
-def requests(draw: st.DrawFn, target: str) -> RunRequest:
+def requests(draw: st.DrawFn, target: str, gpus_per_worker: int) -> RunRequest:
     limits = draw(st.sets(st.sampled_from(("max_hours", "no_step_minutes"))))
     secrets = draw(st.sets(st.from_regex(r"[A-Z][A-Z0-9_]{0,6}", fullmatch=True).filter(not_reserved), max_size=2))
     return RunRequest(
@@ -116,6 +125,7 @@ def requests(draw: st.DrawFn, target: str) -> RunRequest:
         limits={name: draw(st.sampled_from(("1", "0.5", "2e3"))) for name in limits},
         secrets=tuple(sorted(secrets)),
         allow=draw(text_tables()),
+        network=draw(networks(gpus_per_worker)),
     )
 
 
@@ -149,11 +159,12 @@ def sections(draw: st.DrawFn, target: str) -> Sections:
         "seed": draw(counts),
     }
     environment = replace(draw(environments), threads_per_worker=cluster.cpus_per_worker)
+    run = draw(requests(target, cluster.gpus_per_worker))
     return Sections(
-        run=RunSection(requested=draw(requests(target))),
+        run=RunSection(requested=run),
         environment=environment if target == "local" else None,
         image=draw(images) if target == "docker" else None,
-        cluster=derive_cluster(cluster, deterministic=deterministic),
+        cluster=derive_cluster(cluster, deterministic=deterministic, network=run.network),
         code=CodeSection(
             root=draw(paths),
             package=package,

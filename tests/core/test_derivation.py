@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from rdlc.core.derivation import describe_missing_module
+from rdlc.core.derivation import derive_cluster, describe_missing_module
 from rdlc.core.lockfile import read_lock, write_lock
+from rdlc.core.network import NetworkRequest
 from rdlc.core.sections import Sections, Setting
+from rdlc.core.spec import ClusterRequest
 from tests.core.lock_samples import full_lock
 
 SECTIONS = full_lock().sections
@@ -128,3 +130,16 @@ def test_a_finding_has_the_line_of_its_value() -> None:
 
     line = 1 + data[: data.index(b"    world_size: 7")].count(b"\n")
     assert finding.file == f"x.lock.yaml:{line}"
+
+
+def test_a_strict_network_sets_the_variables_that_let_a_fallback_fail() -> None:
+    request = ClusterRequest(workers=2, cpus_per_worker=1, gpus_per_worker=1)
+    strict = NetworkRequest(transport="efa", is_strict=True, on_fallback="stop")
+
+    settings = derive_cluster(request, deterministic=True, network=strict).settings
+
+    assert {name: settings[name] for name in ("FI_PROVIDER", "NCCL_NET")} == {
+        "FI_PROVIDER": Setting(value="efa", origin="network.strict"),
+        "NCCL_NET": Setting(value="Libfabric", origin="network.strict"),
+    }
+    assert "NCCL_NET" not in derive_cluster(request, deterministic=True, network=None).settings

@@ -121,7 +121,7 @@ def keys_at(address: tuple[str, ...]) -> set[str]:
 
 def target_of(address: tuple[str, ...]) -> str:
     """The target whose lock has the key."""
-    if "infra" in address:
+    if "infra" in address or "network" in address:
         return "eks"
     return "docker" if "image" in address else "local"
 
@@ -130,7 +130,7 @@ def test_the_keys_of_the_schema_are_those_of_a_lock_with_every_field() -> None:
     assert {a: set(part["properties"]) for a, part in objects(SCHEMA) if a != ("data", "requested")} == {
         a: keys_at(a) for a, _ in objects(SCHEMA) if a != ("data", "requested")
     }
-    assert len(list(objects(SCHEMA))) == 32
+    assert len(list(objects(SCHEMA))) == 33
 
 
 def line_of(address: tuple[str, ...]) -> int:
@@ -195,6 +195,8 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         # Of extra packages.
         "allow_replace", "allow_sdist", "exclude_newer", "index", "install", "left_out", "requirements_file",
         "requires", "yanked",
+        # Of the network.
+        "on_fallback", "strict", "transport",
         # Of infrastructure.
         "bindings", "plan", "plan_missing", "profile", "providers", "values", "variables",
     }  # fmt: skip

@@ -14,6 +14,7 @@ FIXTURE_IDS = {
     "run-lock-v1-revision-1": "sha256:00055fddab3b5a068891d2a9175b1a0ce40b74ffc5d4f19676fbc98ddba92d28",
     "run-lock-v1-revision-1-docker": "sha256:1223d68b2590e1ffc74764fdb14b1d6db978b5bcd497abcf95835fefd1c5e277",
     "run-lock-v1-revision-1-eks": "sha256:7ce4ffe52e2da7b96cfb726cdefece6f52e1f0a4aa74f2ad562bf56808c90f17",
+    "run-lock-v1-revision-1-network": "sha256:a8e4ad5b2144852ee02eee885a2245b86b3bb673f39fbcb5845d3937cef18929",
     "run-lock-v1-revision-1-packages": "sha256:e33db6c91e95945bb88e97d7ff2f091f6de16011127e017940552f7fee09e676",
 }
 DATA = write_lock(full_lock())

@@ -2,6 +2,7 @@
 
 import pytest
 
+from rdlc.core.network import NetworkRequest
 from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest, RunSpec, read_spec
 from rdlc.errors import InputError
 from tests.projects import SPEC
@@ -113,6 +114,49 @@ def test_a_setting_that_does_not_fit_is_refused(
 )  # fmt: skip
 def test_a_wrong_value_is_refused_with_line_and_field(old: str, new: str, message: str, line: int, field: str) -> None:
     assert refusal(SPEC.replace(old, new, 1))[:3] == (message, f"run.yaml:{line}", field)
+
+
+GPU_SPEC = SPEC.replace("{workers: 2}", "{workers: 2, gpus_per_worker: 1}")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{transport: efa, strict: true}", NetworkRequest(transport="efa", is_strict=True, on_fallback="stop")),
+        ("{transport: 'external:FasTrak', on_fallback: warn}",
+         NetworkRequest(transport="external:FasTrak", is_strict=False, on_fallback="warn")),
+        ("{}", NetworkRequest(transport="", is_strict=False, on_fallback="stop")),
+    ],
+)  # fmt: skip
+def test_the_network_of_a_run_is_read(text: str, expected: NetworkRequest) -> None:
+    assert read(GPU_SPEC + f"network: {text}\n").run.network == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{transport: eaf}",
+         ("must be one of `efa`, `ib`, `socket`, `intra-node`, `external:NAME`, not `eaf`", "run.yaml:10",
+          "network.transport", "did you mean `efa`?")),
+        ("{strict: true}",
+         ("guards EFA only", "run.yaml:10", "network.strict", "`transport: efa` beside it")),
+        ("{transport: efa, on_fallback: go}",
+         ("must be one of `stop`, `warn`, not `go`", "run.yaml:10", "network.on_fallback", None)),
+        ("{interface: eth0}", ("this key is not known here", "run.yaml:10", "network.interface",
+          "known here: `on_fallback`, `strict`, `transport`")),
+    ],
+)  # fmt: skip
+def test_a_network_that_does_not_fit_is_refused(text: str, expected: tuple[str, str, str, str | None]) -> None:
+    assert refusal(GPU_SPEC + f"network: {text}\n") == expected
+
+
+def test_a_transport_of_nccl_is_refused_for_workers_that_use_gloo() -> None:
+    assert refusal(SPEC + "network: {transport: efa}\n") == (
+        "`efa` needs NCCL, and with `cluster.gpus_per_worker: 0` the workers use gloo",
+        "run.yaml:10",
+        "network.transport",
+        "leave `transport` out, or ask for GPUs",
+    )
 
 
 def test_a_lock_is_no_spec() -> None:
