@@ -30,7 +30,7 @@ class DriftRefused(RdlcError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRequest:
-    """What `rdlc run`, `rdlc replay` or `rdlc probe` was asked; `allow` maps a section to the reason."""
+    """What `rdlc run` or `rdlc replay` was asked; `allow` maps a section to the reason."""
 
     given: Path
     kind: str
