@@ -1,7 +1,5 @@
 """`rdlc probe`: measure the locked transport, and TCP beside it."""
 
-import re
-from decimal import Decimal
 from pathlib import Path
 
 import click
@@ -13,8 +11,7 @@ from rdlc.cli.probe_text import show_result
 from rdlc.cli.progress import RunProgress
 from rdlc.cli.running import read_allowed, show_refusal, terminable
 from rdlc.cli.wiring import LocalMachine
-from rdlc.core.text import one_line
-from rdlc.errors import InputError
+from rdlc.core.infra.prices import read_node_price
 from rdlc.operations.prepare import DriftRefused
 from rdlc.operations.probe import ProbeRequest, ProbeResult, probe
 
@@ -25,12 +22,11 @@ STATUSES = {
     "stopped": "a limit ended it",
     "drifted": "refused: this machine is not what was locked",
 }
-_AMOUNT = re.compile(r"[0-9]{1,6}(\.[0-9]{1,6})?")
 
 
 @verb("probe", statuses=STATUSES)
 @click.argument("given", metavar="LOCK", type=click.Path(path_type=Path))
-@click.option("--price", metavar="USD_PER_HOUR", help="What all nodes of the run cost together for an hour.")
+@click.option("--price", metavar="USD", help="What an hour of all nodes costs, to say what a fallback would cost.")
 @click.option(
     "--allow-drift",
     "allow",
@@ -45,9 +41,9 @@ def command(session: Session, *, given: Path, price: str | None, allow: tuple[st
     the formulas of nccl-tests. From that follows what a step takes over each transport, and, with the
     lock's baseline and a price, what an hour over TCP loses.
     """
-    request = ProbeRequest(
-        given=given, allow=read_allowed(allow), usd_per_h=_read_price(price), tool=f"rdlc {__version__}"
-    )
+    usd_per_h = None if price is None else read_node_price(price).usd_per_h
+    tool = f"rdlc {__version__}"
+    request = ProbeRequest(given=given, allow=read_allowed(allow), usd_per_h=usd_per_h, tool=tool)
     try:
         with terminable(), RunProgress(session) as progress:
             result = probe(request, machine=LocalMachine(), reporter=session, listener=progress)
@@ -66,14 +62,3 @@ def _status(result: ProbeResult) -> str:
     if result.findings is None:
         return result.record.status
     return "measured" if result.findings.is_proven else "unproven"
-
-
-def _read_price(text: str | None) -> Decimal | None:
-    if text is None:
-        return None
-    if not _AMOUNT.fullmatch(text):
-        raise InputError(
-            f"`--price {one_line(text)}` must be US dollars for an hour, such as `--price 9.2032`",
-            hint="count all nodes of the run together",
-        )
-    return Decimal(text)

@@ -23,6 +23,9 @@ def show_result(console: Console, result: ProbeResult, *, status: str) -> None:
     write_line(console, f"{status}  {record.name}{span_words(record.started, record.ended)}")
     if record.reason:
         write_line(console, f"  why       {record.reason}")
+    for check in record.checks if record.ranks else ():
+        if not check.is_met:
+            write_line(console, f"  {check.name}: locked {check.locked}, found {check.found}")
     if findings is not None:
         _show_findings(console, findings, result)
     write_line(console, f"  lock      {record.lock_id}")

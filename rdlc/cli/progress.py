@@ -9,7 +9,10 @@ from rich.live import Live
 from rich.text import Text
 
 from rdlc.cli.edge import Session
+from rdlc.cli.transport_alarm import show_alarm
 from rdlc.core.text import printable
+from rdlc.core.transport.judged import describe_judgement
+from rdlc.core.transport.report import TransportReport
 from rdlc.operations.follow import Progress
 
 _PHASES = {
@@ -17,6 +20,7 @@ _PHASES = {
     "installing-packages": "installing the extra packages",
     "starting-workers": "starting the workers",
     "training": "training",
+    "warmed-up": "warm-up is over: looking at the transport",
     "evaluating": "evaluating on rows that were never trained on",
     "restarting": "a worker died: restarting from the last checkpoint",
     "finished": "collecting",
@@ -62,6 +66,14 @@ class RunProgress:
             self._live.update(Text(self._words))
         else:
             self._session.note(self._words)
+
+    def transport(self, report: TransportReport) -> None:
+        """Warm-up is over: what its files show of the transport, loudly if that is not right."""
+        self._flush()
+        if report.judged.is_alarming:
+            show_alarm(self._session.err, report)
+        else:
+            self._session.note(f"after warm-up: {describe_judgement(report.judged)}")
 
     def tick(self) -> None:
         """Time goes by: a phase that takes long shows that it is still going on."""

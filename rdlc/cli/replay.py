@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 
 from rdlc.cli.edge import Answer, Session, verb
-from rdlc.cli.running import run_and_answer
+from rdlc.cli.running import TRANSPORT_STATUS, run_and_answer
 
 STATUSES = {
     "reproduced": "it reached the level that the lock claims",
     "not-reproduced": "it ran to its end and did not reach the claimed level",
     "failed": "the job failed",
     "stopped": "a limit of the lock ended it",
+    **TRANSPORT_STATUS,
     "drifted": "refused: this machine is not what was locked",
 }
 
@@ -25,10 +26,11 @@ STATUSES = {
     multiple=True,
     help="Run although code, environment or data differ; the reason is kept.",
 )
-def command(session: Session, *, given: Path, allow: tuple[str, ...]) -> Answer:
+@click.option("--price", metavar="USD", help="What an hour of all nodes costs, to say what a fallback cost.")
+def command(session: Session, *, given: Path, allow: tuple[str, ...], price: str | None) -> Answer:
     """Run a lock again, refuse on drift, and prove that it is the same.
 
     Says which level was reached and by what evidence; exits 0 only if that is at least the lock's
     claim. Where outcomes differ it names the first divergent step and parameter.
     """
-    return run_and_answer(session, given=given, kind="replay", allow=allow)
+    return run_and_answer(session, given=given, kind="replay", allow=allow, price=price)

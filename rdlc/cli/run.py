@@ -5,13 +5,14 @@ from pathlib import Path
 import click
 
 from rdlc.cli.edge import Answer, Session, verb
-from rdlc.cli.running import run_and_answer
+from rdlc.cli.running import TRANSPORT_STATUS, run_and_answer
 
 STATUSES = {
     "finished": "it ran to its end, and what ran is what was locked",
     "unproven": "it ran to its end, and less was proven than the lock claims",
     "failed": "the job failed",
     "stopped": "a limit of the lock ended it",
+    **TRANSPORT_STATUS,
     "drifted": "refused: this machine is not what was locked",
 }
 
@@ -26,6 +27,7 @@ STATUSES = {
     multiple=True,
     help="Run although code, environment or data differ; the reason is kept.",
 )
+@click.option("--price", metavar="USD", help="What an hour of all nodes costs, to say what a fallback cost.")
 @click.option("--set", "settings", metavar="PATH=V", multiple=True, help="Change one value; with a SPEC only.")
 def command(
     session: Session,
@@ -34,6 +36,7 @@ def command(
     is_rebaseline: bool,
     allow: tuple[str, ...],
     settings: tuple[str, ...],
+    price: str | None,
 ) -> Answer:
     """Run a lock and record it.
 
@@ -41,4 +44,6 @@ def command(
     SPEC is locked into the record first. What differs from the lock is refused, with the command
     that mends it.
     """
-    return run_and_answer(session, given=given, kind="run", allow=allow, is_rebaseline=is_rebaseline, settings=settings)
+    return run_and_answer(
+        session, given=given, kind="run", allow=allow, is_rebaseline=is_rebaseline, settings=settings, price=price
+    )

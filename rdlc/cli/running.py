@@ -14,8 +14,10 @@ from rdlc.cli.edge import Answer, Session
 from rdlc.cli.lock import read_settings
 from rdlc.cli.paths import shown
 from rdlc.cli.progress import RunProgress, span_words
+from rdlc.cli.transport_alarm import show_alarm
 from rdlc.cli.wiring import LocalMachine
 from rdlc.core.canonical import Json
+from rdlc.core.infra.prices import read_node_price
 from rdlc.core.packages.installed import SETUP
 from rdlc.core.record import Drift, RunRecord
 from rdlc.core.text import printable
@@ -24,6 +26,9 @@ from rdlc.operations.prepare import DriftRefused, RunRequest
 from rdlc.operations.run import RunResult, execute
 
 _SHOWN_DRIFTS = 20
+TRANSPORT_STATUS = {
+    "wrong-transport": "it ran over another transport than it should have: a fallback, or not the locked one"
+}
 
 
 def run_and_answer(
@@ -34,6 +39,7 @@ def run_and_answer(
     allow: Sequence[str],
     is_rebaseline: bool = False,
     settings: tuple[str, ...] = (),
+    price: str | None = None,
 ) -> Answer:
     """Runs and says how it went."""
     request = RunRequest(
@@ -43,6 +49,7 @@ def run_and_answer(
         allow=read_allowed(allow),
         settings=read_settings(settings),
         tool=f"rdlc {__version__}",
+        price=None if price is None else read_node_price(price),
     )
     try:
         with terminable(), RunProgress(session) as progress:
@@ -68,6 +75,7 @@ def _answer(result: RunResult) -> Answer:
             "outcome": record.outcome,
             "divergence": _divergence(result),
             "evidence": list(record.evidence),
+            "transport": None if record.transport is None else record.transport.payload(),
             "remarks": list(record.remarks),
             "package_setup": record.observed.get(SETUP),
             "drift": _drift_rows(record.drift),
@@ -82,6 +90,8 @@ def _status(result: RunResult) -> str:
     record = result.record
     if record.status != "finished":
         return record.status
+    if record.transport is not None and record.transport.judged.is_alarming:
+        return "wrong-transport"
     if record.kind == "run":
         return "finished" if result.is_fine else "unproven"
     return "reproduced" if result.is_fine else "not-reproduced"
@@ -99,6 +109,8 @@ def _show(console: Console, result: RunResult) -> None:
     for sentence in record.evidence:
         write_line(console, f"            {sentence}")
     _show_findings(console, record)
+    if record.transport is not None:
+        show_alarm(console, record.transport)
     write_line(console, f"  lock      {record.lock_id}")
     write_line(console, f"  record    {shown(result.path)}")
     if record.kind == "run":

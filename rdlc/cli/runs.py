@@ -20,6 +20,7 @@ _STYLES = {
     "not-reproduced": "red",
     "failed": "red",
     "damaged": "red",
+    "wrong-transport": "red",
     "stopped": "yellow",
     "interrupted": "yellow",
 }

@@ -5,7 +5,7 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from rdlc.adapters import python_environment
@@ -59,6 +59,18 @@ class LocalWorkspace:
     def hash_files(self, path: Path) -> dict[str, str]:
         """The files of a folder, such as a record, to sha256 in hex."""
         return records.hash_files(path)
+
+    def nccl_logs(self, record: Path) -> Sequence[Path]:
+        """What NCCL wrote, one file per process."""
+        return sorted(record.glob("nccl/*.log"))
+
+    def read_chunks(self, path: Path) -> Iterator[bytes]:
+        """The bytes of a file, in pieces."""
+        return files.read_chunks(path)
+
+    def network_reports(self, record: Path) -> Sequence[Path]:
+        """What each rank counted."""
+        return sorted(record.glob("workers/*/network.json"))
 
     def editable_distributions(self) -> tuple[str, ...]:
         """Distributions whose files a version does not pin."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rdlc.core.comparison import Comparison
 from rdlc.core.conformance import NONE_REPORTED, is_conforming
 from rdlc.core.record import Check
+from rdlc.core.transport.judged import JudgedTransport, describe_judgement
 
 NO_WORKER = "no worker reported"
 
@@ -15,7 +16,7 @@ class Observation:
     """What there is to judge: how the run ended, what it did, and what it was compared with.
 
     `steps_total` None means that the lock does not tell. `comparison` None means that no outcome was
-    compared. `network` is what the ranks talked over, "" when they did not say.
+    compared. `transport` is None when nothing was seen of it.
     """
 
     is_finished: bool
@@ -23,7 +24,7 @@ class Observation:
     steps_total: int | None
     checks: Sequence[Check]
     accepted: Mapping[str, str]
-    network: str
+    transport: JudgedTransport | None
     shows_learning: bool
     comparison: Comparison | None
 
@@ -70,11 +71,11 @@ def _has_executed(observation: Observation, evidence: list[str]) -> bool:
         evidence.append(f"it did {_count(done, 'step')}, and the lock says {total}")
         return False
     evidence.append(f"it did all {_count(done, 'step')} and finished")
-    if observation.network == "gloo":
-        evidence.append("transport: not applicable, NCCL was not used")
-        return True
-    evidence.append("transport: not measured, so no higher level can be shown")
-    return False
+    if observation.transport is None:
+        evidence.append("transport: not measured, so no higher level can be shown")
+        return False
+    evidence.append(describe_judgement(observation.transport))
+    return observation.transport.is_fine
 
 
 def _compare_outcome(comparison: Comparison | None, evidence: list[str]) -> str:

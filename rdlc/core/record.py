@@ -11,6 +11,7 @@ from rdlc.core.fields import Fields
 from rdlc.core.level import CLAIMS, LEVELS
 from rdlc.core.spec import NAME
 from rdlc.core.text import one_line
+from rdlc.core.transport.report import TransportReport, read_transport_report
 from rdlc.errors import InputError
 
 FORMAT = 1
@@ -59,8 +60,8 @@ class RunRecord:
 
     `id` is the name of the folder. `steps_total` is None where the lock does not tell. `outcome` says
     in words how the outcome compares with the baseline, `remarks` what the run learned and how fast it
-    was. `files` maps the other files of the folder to their sha256 in hex. `token` marks the processes
-    of the run, to end what a killed run left.
+    was. `transport` is None where nobody judged it. `files` maps the other files of the folder to their
+    sha256 in hex. `token` marks the processes of the run, to end what a killed run left.
     """
 
     id: str
@@ -87,6 +88,7 @@ class RunRecord:
     ignored: tuple[str, ...] = ()
     observed: Mapping[str, str]
     ranks: tuple[Rank, ...] = ()
+    transport: TransportReport | None = None
     files: Mapping[str, str]
 
 
@@ -123,7 +125,10 @@ def _parse(data: bytes, name: str) -> Document:
 
 
 def _payload(record: RunRecord) -> dict[str, Json]:
+    # Absent, not empty, where nobody judged it: records of earlier releases keep their bytes.
+    transport: dict[str, Json] = {} if record.transport is None else {"transport": record.transport.payload()}
     return {
+        **transport,
         "format": FORMAT,
         "id": record.id,
         "kind": record.kind,
@@ -183,6 +188,7 @@ def _read(fields: Fields) -> RunRecord:
         ignored=fields.texts("ignored"),
         observed=fields.table("observed"),
         ranks=tuple(_read_rank(item) for item in _mappings(fields, "ranks")),
+        transport=read_transport_report(fields.below("transport")) if fields.has("transport") else None,
         files=fields.table("files"),
     )
 

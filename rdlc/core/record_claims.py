@@ -2,22 +2,31 @@
 
 from collections.abc import Iterator, Sequence
 
-from rdlc.core.conformance import WorkerReport, check_conformance, common_network
+from rdlc.core.conformance import WorkerReport, check_conformance
 from rdlc.core.judgement import Observation, describe_same_bits, judge
 from rdlc.core.launch import total_steps
 from rdlc.core.level import reaches
 from rdlc.core.lockfile import RunLock
 from rdlc.core.outcome import Outcome
 from rdlc.core.record import RunRecord
+from rdlc.core.transport.judged import JudgedTransport
 
 # The endings after which nobody judged: rdlc was killed or interrupted before.
 UNJUDGED = ("running", "interrupted")
 
 
 def find_false_claims(
-    lock: RunLock, record: RunRecord, *, workers: Sequence[WorkerReport], outcome: Outcome
+    lock: RunLock,
+    record: RunRecord,
+    *,
+    workers: Sequence[WorkerReport],
+    outcome: Outcome,
+    transport: JudgedTransport,
 ) -> Iterator[str]:
-    """What a record says and its lock or its files do not, one sentence each."""
+    """What a record says and its lock or its files do not, one sentence each.
+
+    `transport` is what the files of the record prove of it.
+    """
     claim = lock.sections.run.requested.claim
     # It trains nothing.
     is_probe = record.kind == "probe"
@@ -31,12 +40,26 @@ def find_false_claims(
             yield f"says `{key}` {_shown(found)}, and its lock says {_shown(locked)}"
     if record.status == "finished" and not outcome.finished and not is_probe:
         yield "says that the run finished, and its files hold no finished outcome"
-    proven = _prove(lock, record, workers, outcome)
+    if record.transport is not None and record.status in UNJUDGED:
+        yield "says what its transport was, and nobody judged it"
+    elif record.transport is not None and record.transport.judged != transport:
+        held = record.transport.judged
+        yield (
+            f"says of its transport {_shown(f'{held.finding}, {held.seen.transport}')}, "
+            f"and its files show {_shown(f'{transport.finding}, {transport.seen.transport}')}"
+        )
+    proven = _prove(lock, record, workers, outcome, transport)
     if not reaches(proven, record.level):
         yield f"says level `{record.level}`, and its files prove `{proven}` at most"
 
 
-def _prove(lock: RunLock, record: RunRecord, workers: Sequence[WorkerReport], outcome: Outcome) -> str:
+def _prove(
+    lock: RunLock,
+    record: RunRecord,
+    workers: Sequence[WorkerReport],
+    outcome: Outcome,
+    transport: JudgedTransport,
+) -> str:
     if record.status in UNJUDGED:
         return "recorded"
     level = judge(
@@ -46,7 +69,7 @@ def _prove(lock: RunLock, record: RunRecord, workers: Sequence[WorkerReport], ou
             steps_total=total_steps(lock),
             checks=check_conformance(lock, workers),
             accepted=record.accepted,
-            network=common_network(workers),
+            transport=transport,
             shows_learning=True,
             comparison=None,
         )

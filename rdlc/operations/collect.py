@@ -5,26 +5,12 @@ from pathlib import Path
 
 from rdlc.core.baseline import Baseline
 from rdlc.core.comparison import Comparison, compare_outcomes
-from rdlc.core.conformance import (
-    REPORT_LIMIT_BYTES,
-    WorkerReport,
-    check_conformance,
-    describe_workers,
-    read_worker_report,
-)
+from rdlc.core.conformance import WorkerReport, check_conformance, describe_workers
 from rdlc.core.judgement import Observation, describe_comparison, judge
 from rdlc.core.lines import read_json_file
 from rdlc.core.lockfile import RunLock
 from rdlc.core.outcome import Outcome, ReadOutcome
-from rdlc.core.outcome_files import (
-    FINGERPRINTS_FILE,
-    FINGERPRINTS_LIMIT_BYTES,
-    METRICS_FILE,
-    METRICS_LIMIT_BYTES,
-    RESULT_FILE,
-    RESULT_LIMIT_BYTES,
-    read_outcome,
-)
+from rdlc.core.outcome_files import RESULT_FILE, RESULT_LIMIT_BYTES
 from rdlc.core.packages.installed import find_yanked
 from rdlc.core.record import RunRecord
 from rdlc.core.result_words import describe_result
@@ -33,8 +19,9 @@ from rdlc.errors import InputError
 from rdlc.operations.follow import JobEnd
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
+from rdlc.operations.record_files import load_outcome, read_file, read_workers
 from rdlc.operations.run_packages import observe_setup
-from rdlc.operations.workspace import Workspace
+from rdlc.operations.run_transport import judge_run_transport
 
 DRIVER_LOG = "driver.log"
 _NO_BASELINE = "no baseline stands beside the lock, so no outcome was compared"
@@ -60,6 +47,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         reason = read.problems[0].message if read and read.problems else "it left no finished result"
     checks = check_conformance(prepared.lock, workers)
     comparison = _compare(prepared, record, outcome)
+    transport = judge_run_transport(prepared, path, outcome, workers, machine)
     judgement = judge(
         Observation(
             is_finished=is_finished,
@@ -67,7 +55,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
             steps_total=record.steps_total,
             checks=checks,
             accepted=record.accepted,
-            network=_network(workers),
+            transport=transport.judged,
             shows_learning=bool(prepared.lock.sections.data.resolved.get("shows_learning")),
             comparison=comparison,
         )
@@ -89,29 +77,19 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
             **observe_setup(prepared.lock, path, machine),
         },
         ranks=tuple(worker.place for worker in workers),
+        transport=transport,
     )
     return Collected(record=judged, outcome=outcome, comparison=comparison)
 
 
 def _describe(path: Path, machine: Machine) -> tuple[str, ...]:
-    result = _read(path / RESULT_FILE, RESULT_LIMIT_BYTES, machine)
+    result = read_file(path / RESULT_FILE, RESULT_LIMIT_BYTES, machine)
     return describe_result(result, name=RESULT_FILE) if result else ()
 
 
 def _yanked(workers: list[WorkerReport]) -> tuple[str, ...]:
     names = find_yanked([worker.installed for worker in workers])
     return (f"yanked from the index, and installed as locked: {', '.join(names)}",) if names else ()
-
-
-def load_outcome(path: Path, workspace: Workspace) -> ReadOutcome:
-    """The outcome that the files of a record's folder hold; raises InputError for a bad one."""
-    result = _read(path / RESULT_FILE, RESULT_LIMIT_BYTES, workspace)
-    return read_outcome(
-        _read(path / METRICS_FILE, METRICS_LIMIT_BYTES, workspace) or b"",
-        _read(path / FINGERPRINTS_FILE, FINGERPRINTS_LIMIT_BYTES, workspace) or b"",
-        result,
-        name=str(path),
-    )
 
 
 def read_steps_done(path: Path, machine: Machine) -> int:
@@ -142,14 +120,10 @@ def _read_outcome(path: Path, machine: Machine) -> tuple[ReadOutcome | None, str
 
 
 def _read_workers(path: Path, machine: Machine) -> tuple[list[WorkerReport], str]:
-    reports = []
-    for file in machine.worker_reports(path):
-        try:
-            data = machine.read(file, limit_bytes=REPORT_LIMIT_BYTES, what="a worker's report")
-            reports.append(read_worker_report(data, name=str(file)))
-        except InputError as error:
-            return reports, f"a worker's report cannot be read: {error.file}: {error.message}"
-    return sorted(reports, key=lambda report: report.place.rank), ""
+    try:
+        return read_workers(path, machine), ""
+    except InputError as error:
+        return [], f"a worker's report cannot be read: {error.file}: {error.message}"
 
 
 def say_failure(path: Path, end: JobEnd, machine: Machine) -> str:
@@ -174,7 +148,7 @@ def _last_line(log: Path, machine: Machine) -> str:
 
 
 def _said_by_recipe(path: Path, machine: Machine) -> str:
-    data = _read(path / RESULT_FILE, RESULT_LIMIT_BYTES, machine)
+    data = read_file(path / RESULT_FILE, RESULT_LIMIT_BYTES, machine)
     if data is None:
         return ""
     try:
@@ -194,14 +168,3 @@ def _outcome_words(prepared: Prepared, record: RunRecord, comparison: Comparison
     if comparison is not None:
         return describe_comparison(comparison)
     return _NO_BASELINE if record.kind == "replay" and prepared.baseline is None else ""
-
-
-def _network(workers: list[WorkerReport]) -> str:
-    networks = {worker.network for worker in workers}
-    return networks.pop() if len(networks) == 1 else ""
-
-
-def _read(path: Path, limit_bytes: int, workspace: Workspace) -> bytes | None:
-    if not path.exists():
-        return None
-    return workspace.read(path, limit_bytes=limit_bytes, what="a file of the record")

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rdlc.core.document import NUMBER_LIMIT
+from rdlc.core.transport.report import TransportReport
 
 _POLL_S = 0.2
 _HOUR_S, _MINUTE_S = 3600.0, 60.0
 # No step can come in it, and it has a limit of its own.
 _INSTALLING = "installing-packages"
+_WARM = "warmed-up"
 
 
 class JobEnd(Protocol):
@@ -74,6 +76,10 @@ class Listener(Protocol):
         """A step was done."""
         ...
 
+    def transport(self, report: TransportReport) -> None:
+        """Warm-up is over, and this is what its files show of the transport."""
+        ...
+
     def tick(self) -> None:
         """Nothing new came, and it goes on."""
         ...
@@ -81,13 +87,17 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Following:
-    """What follows a job: its files, its limits in seconds, and the clock."""
+    """What follows a job: its files, its limits in seconds, and the clock.
+
+    `check_warm` is called when warm-up is over, and says why the job is to be stopped, or "".
+    """
 
     job: Job
     metrics: Tail
     phases: Tail
     limits_s: Mapping[str, float]
     steps_total: int | None
+    check_warm: Callable[[], str]
     monotonic: Callable[[], float]
     sleep: Callable[[float], None]
 
@@ -99,21 +109,23 @@ def limits_in_seconds(limits: Mapping[str, str]) -> dict[str, float]:
 
 
 def follow(following: Following, listener: Listener) -> tuple[JobEnd, str]:
-    """Waits until the job ends or a limit ends it; gives the end, and the limit's words or ""."""
+    """Waits until the job ends or is ended; gives the end, and why it was ended or ""."""
     begun = last_step = following.monotonic()
     meter = _Meter(following.steps_total)
     phase = ""
     while True:
         end = following.job.poll()
         now = following.monotonic()
-        phase = _show_phases(following, listener) or phase
+        begun_phases = _show_phases(following, listener)
+        phase = begun_phases[-1] if begun_phases else phase
         if _show_steps(following, listener, meter) or phase == _INSTALLING:
             last_step = now
         if end is not None:
             return end, ""
-        if reason := _limit_reached(following, now - begun, now - last_step):
+        reason = following.check_warm() if _WARM in begun_phases else ""
+        if reason := reason or _limit_reached(following, now - begun, now - last_step):
             end = following.job.stop()
-            # It may have ended by itself just before; then no limit ended it.
+            # It may have ended by itself just before; then nothing else ended it.
             return end, reason if end.reason == "stopped" else ""
         listener.tick()
         following.sleep(_POLL_S)
@@ -128,13 +140,12 @@ def _limit_reached(following: Following, total_s: float, idle_s: float) -> str:
     return ""
 
 
-def _show_phases(following: Following, listener: Listener) -> str:
-    """The phase that began last; "" if none did since the last look."""
-    phase = ""
-    for line in following.phases.read_new():
-        phase = str(_parsed(line).get("phase", ""))
+def _show_phases(following: Following, listener: Listener) -> list[str]:
+    """The phases that began since the last look."""
+    phases = [str(_parsed(line).get("phase", "")) for line in following.phases.read_new()]
+    for phase in phases:
         listener.phase(phase)
-    return phase
+    return phases
 
 
 def _show_steps(following: Following, listener: Listener, meter: "_Meter") -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rdlc.operations.follow import Job, Tail
+from rdlc.operations.transport_proof import Evidence
 from rdlc.operations.workspace import Workspace
 
 
@@ -30,7 +31,7 @@ class Order:
     token: str
 
 
-class Machine(Workspace, Protocol):
+class Machine(Workspace, Evidence, Protocol):
     """This machine as one that runs recipes."""
 
     def shell(self) -> Mapping[str, str]:

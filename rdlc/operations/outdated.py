@@ -132,10 +132,10 @@ def _look(section: ImageSection, origin: ImageOrigin, known: ImageState, upstrea
         return replace(known, state="current", now=now)
     known = replace(known, state="moved", now=now)
     platform = parse_platform(section.requested.platform)
+    # The tag stays beside the digest: tables of contents are found by it.
+    moved_to = replace(tag, digest=now)
     try:
-        return replace(
-            known, moves=compare_references(pinned, tag.pinned(now), platform=platform, source=upstream).moves
-        )
+        return replace(known, moves=compare_references(pinned, moved_to, platform=platform, source=upstream).moves)
     except RdlcError as error:
         return _with_trouble(known, f"what moved was not compared: {error.message}")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from rdlc.core.baseline import Baseline, read_baseline
 from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.drift import ABSENT, DRIFTING, find_drift, mend_environment
+from rdlc.core.infra.price_table import Price
 from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.record import Drift
 from rdlc.core.sections import CodeSection
@@ -30,7 +31,10 @@ class DriftRefused(RdlcError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRequest:
-    """What `rdlc run` or `rdlc replay` was asked; `allow` maps a section to the reason."""
+    """What `rdlc run` or `rdlc replay` was asked; `allow` maps a section to the reason.
+
+    `price` is what all nodes of the run cost, None where nobody said.
+    """
 
     given: Path
     kind: str
@@ -38,6 +42,7 @@ class RunRequest:
     allow: Mapping[str, str]
     settings: Mapping[str, str]
     tool: str
+    price: Price | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,6 +60,7 @@ class Prepared:
     baseline_path: Path | None
     is_rebaseline: bool = False
     wheels: Path | None = None
+    price: Price | None = None
 
     @property
     def runs(self) -> Path:
@@ -107,6 +113,7 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
         baseline_path=path,
         is_rebaseline=request.is_rebaseline,
         wheels=wheels,
+        price=request.price,
     )
 
 
@@ -131,7 +138,15 @@ def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Mach
     asked = Asked(project=project, previous=None, upgrades=frozenset(), tool=request.tool)
     lock = resolve(spec, asked, workspace=machine, images=None, reporter=reporter).lock
     _refuse_missing(machine)
-    return Prepared(lock=lock, project=project, code=lock.sections.code, drift=(), baseline=None, baseline_path=None)
+    return Prepared(
+        lock=lock,
+        project=project,
+        code=lock.sections.code,
+        drift=(),
+        baseline=None,
+        baseline_path=None,
+        price=request.price,
+    )
 
 
 def _refuse_target(target: str, request: RunRequest) -> None:

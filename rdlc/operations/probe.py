@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from rdlc.core.canonical import Json
+from rdlc.core.conformance import WorkerReport, check_conformance, describe_workers
 from rdlc.core.lockfile import RunLock
 from rdlc.core.probe.panels import rate_words, size_words
 from rdlc.core.probe.prediction import (
@@ -22,11 +23,13 @@ from rdlc.core.probe.reading import LIMIT_BYTES, PROBE_FILE, Arm, Probe, read_pr
 from rdlc.core.probe.svg import draw_svg
 from rdlc.core.record import RunRecord, write_record
 from rdlc.core.traffic.prediction import KINDS, Traffic
+from rdlc.core.transport.report import TransportReport
 from rdlc.errors import InputError, RdlcError
 from rdlc.operations.collect import say_failure
 from rdlc.operations.follow import JobEnd, Listener, Progress, limits_in_seconds
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
+from rdlc.operations.record_files import read_workers
 from rdlc.operations.recording import in_record, settle_interrupted
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run import Driving, drive
@@ -116,6 +119,10 @@ class _Phases:
         """Something was measured."""
         self._listener.tick()
 
+    def transport(self, report: TransportReport) -> None:
+        """A transport was judged."""
+        self._listener.transport(report)
+
     def tick(self) -> None:
         """Nothing new came, and it goes on."""
         self._listener.tick()
@@ -150,12 +157,13 @@ def _close(
 ) -> ProbeResult:
     """Reads what it left, writes the picture, and closes the record."""
     end, limit = ended
+    workers: list[WorkerReport] = []
     findings, trouble = None, _limit_words(limit) or say_failure(path, end, machine)
-    if not trouble:
-        try:
-            findings = _find(request, prepared, path, machine)
-        except InputError as error:
-            trouble = f"what it left cannot be read: {error.file}: {error.message}"
+    try:
+        workers = read_workers(path, machine)
+        findings = None if trouble else _find(request, prepared, path, machine)
+    except InputError as error:
+        trouble = trouble or f"what it left cannot be read: {error.file}: {error.message}"
     if findings is not None:
         machine.write(path / PICTURE_FILE, draw_svg(findings.rows, title=_title(prepared.lock, findings.probe)))
     closed = replace(
@@ -163,7 +171,9 @@ def _close(
         status="finished" if findings else "stopped" if end.reason == "stopped" else "failed",
         reason=trouble,
         ended=machine.clock(),
-        ranks=findings.probe.locked.ranks if findings else (),
+        checks=check_conformance(prepared.lock, workers),
+        observed={**record.observed, **describe_workers(workers)},
+        ranks=tuple(worker.place for worker in workers),
         remarks=describe_best(findings.rows) if findings else (),
         files=machine.hash_files(path),
     )

@@ -17,6 +17,7 @@ from rdlc.operations.prepare import Prepared, RunRequest, prepare
 from rdlc.operations.recording import in_record, settle_interrupted
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run_packages import find_installer
+from rdlc.operations.run_transport import check_warm_transport
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -36,7 +37,7 @@ class RunResult:
     def is_fine(self) -> bool:
         """Whether it finished, and reached what was claimed as far as its verb can."""
         record = self.record
-        if record.status != "finished":
+        if record.status != "finished" or record.transport is None or not record.transport.judged.is_fine:
             return False
         wanted = record.claim
         if record.kind == "run" and wanted == "outcome-bitwise":
@@ -96,6 +97,7 @@ def drive(
             phases=machine.tail(path / "phases.jsonl"),
             limits_s=driving.limits_s,
             steps_total=record.steps_total,
+            check_warm=lambda: check_warm_transport(prepared, path, machine, listener),
             monotonic=machine.monotonic,
             sleep=machine.sleep,
         )

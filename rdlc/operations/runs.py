@@ -8,7 +8,7 @@ from typing import Protocol
 from rdlc.core.level import reaches
 from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.errors import RdlcError
-from rdlc.operations.collect import load_outcome
+from rdlc.operations.record_files import load_outcome
 from rdlc.operations.workspace import Workspace
 
 
@@ -43,6 +43,8 @@ def verdict_of(record: RunRecord) -> str:
     """The one word for how a record ended."""
     if record.status != "finished":
         return record.status
+    if record.transport is not None and record.transport.judged.is_alarming:
+        return "wrong-transport"
     if record.kind != "replay":
         return "finished"
     return "reproduced" if reaches(record.level, record.claim) else "not-reproduced"

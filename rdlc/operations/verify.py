@@ -22,11 +22,12 @@ from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.core.record_claims import UNJUDGED, find_false_claims
 from rdlc.core.text import one_line
 from rdlc.errors import InputError
-from rdlc.operations.collect import load_outcome
+from rdlc.operations.record_files import load_outcome
+from rdlc.operations.transport_proof import Evidence, prove_transport
 from rdlc.operations.workspace import Workspace
 
 
-class Archive(Workspace, Protocol):
+class Archive(Workspace, Evidence, Protocol):
     """What verifying needs of the machine."""
 
     def hash_files(self, path: Path) -> dict[str, str]:
@@ -113,7 +114,8 @@ def _check_contents(lock: RunLock, record: RunRecord, path: Path, archive: Archi
     findings += _check_outcome(record, read, path)
     workers = _read_workers(record, path, archive)
     findings += _check_workers(lock, record, workers, path)
-    claims = find_false_claims(lock, record, workers=workers, outcome=read.outcome)
+    transport = prove_transport(lock, workers, path, archive).judged
+    claims = find_false_claims(lock, record, workers=workers, outcome=read.outcome, transport=transport)
     file = str(path / "record.json")
     return [*findings, *(Finding(section="record", file=file, message=message) for message in claims)]
 

@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from fsdp_qwen import nccl_log
 from fsdp_qwen.config import Config
 from fsdp_qwen.failures import Failure, Interrupted, failure_of
 from fsdp_qwen.outcome import Outcome
@@ -85,7 +86,7 @@ def running_ray(config: Config, output: Output) -> Iterator[str | Failure]:
         with log, redirect_stdout(log), light, _ray(config, scratch) as node:
             failure = None
             if config.packages is not None:
-                failure = install(config.packages, output, variables=_worker_environment(config))
+                failure = install(config.packages, output, variables=_worker_environment(config, output))
             yield failure or node
 
 
@@ -211,16 +212,20 @@ def make_trainer(
                 FailureRecorder(output=output, num_workers=config.num_workers, max_failures=config.max_failures)
             ],
             worker_runtime_env={
-                "env_vars": {**_worker_environment(config), **(variables or {})},
+                "env_vars": {**_worker_environment(config, output), **(variables or {})},
                 **runtime_environment(config.packages),
             },
         ),
     )
 
 
-def _worker_environment(config: Config) -> dict[str, str]:
+def _worker_environment(config: Config, output: Output) -> dict[str, str]:
     """What each worker process starts with, so that it is there before it imports torch."""
-    return {**config.determinism.environment, "PYTHONPATH": os.environ["PYTHONPATH"]}
+    return {
+        **config.determinism.environment,
+        **nccl_log.environment(output.path, gpus_per_worker=config.gpus_per_worker),
+        "PYTHONPATH": os.environ["PYTHONPATH"],
+    }
 
 
 def train_rank(arguments: dict[str, Any]) -> Outcome | None:

@@ -25,6 +25,7 @@ from fsdp_qwen.failures import TrainingFailed
 from fsdp_qwen.fingerprint import Fingerprint, fingerprint
 from fsdp_qwen.loss import gather, summed_loss
 from fsdp_qwen.model import ShardedModel, build_model
+from fsdp_qwen.network import Recorder
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.place import Place
 from fsdp_qwen.records import Output, StepRecord
@@ -67,13 +68,23 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
         start = checkpoint.load(state, folder)
     begin(run, start.step)
 
+    # Read before the first step, after the warm-up and after the last step.
+    network = Recorder(place=place, output=output, workload=describe_workload(model, recipe, place))
+    network.read(start.step)
+    warmed_up = last_warmup_step(start.step, recipe)
     seconds = []
     for step in range(start.step + 1, recipe.steps + 1):
         seconds.append(train_step(run, step))
+        network.end_step(step)
         if recipe.checkpoint_every and step % recipe.checkpoint_every == 0:
-            part = Path(mkdtemp(prefix=f"{step}-{place.rank}-", dir=output.parts))
-            checkpoint.save(state, part, step=step, loss_before=start.loss_before)
-            publish(part, step)
+            with network.outside():
+                part = Path(mkdtemp(prefix=f"{step}-{place.rank}-", dir=output.parts))
+                checkpoint.save(state, part, step=step, loss_before=start.loss_before)
+                publish(part, step)
+        if step in (warmed_up, recipe.steps):
+            network.read(step)
+        if step == warmed_up and place.rank == 0:
+            output.add_phase("warmed-up", place.attempt)
 
     if place.rank == 0:
         output.add_phase("evaluating", place.attempt)
@@ -189,6 +200,22 @@ def describe_data(config: Config, source: TokenSource) -> dict[str, object]:
         "entropy_nats": f"{source.entropy_nats:.6f}",
         "proves": source.proves,
     }
+
+
+def describe_workload(model: ShardedModel, recipe: RecipeConfig, place: Place) -> dict[str, object]:
+    """What the bytes and the FLOPs of a step follow from, as `network.json` shows it."""
+    return {
+        "layout": model.layout.to_json(),
+        "rows_per_rank": recipe.global_batch_size // place.world_size,
+        "sequence_length": recipe.sequence_length,
+        "fingerprint_every": recipe.fingerprint_every,
+    }
+
+
+def last_warmup_step(start: int, recipe: RecipeConfig) -> int:
+    """The step after which an attempt that begins after step `start` counts as warmed up; at least its first."""
+    last = start + recipe.warmup_steps
+    return last if start < last < recipe.steps else start + 1
 
 
 def summarize_time(seconds: list[float], recipe: RecipeConfig) -> dict[str, object]:

@@ -6,7 +6,7 @@ alone, so they don't depend on the number of ranks or on the order in which modu
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,16 @@ class Unit:
     name: str
     parameters: int
     reshard_after_forward: bool
+    # With what fills up the last ranks' parts of a tensor that does not divide evenly.
+    padded_parameters: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """What the FLOPs of attention follow from."""
+
+    blocks: int
+    attention_width: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -59,6 +69,7 @@ class Layout:
     master_dtype: str
     compute_dtype: str
     reduce_dtype: str
+    shape: Shape
 
     def to_json(self) -> dict[str, object]:
         """The layout as it stands in `result.json`."""
@@ -70,6 +81,7 @@ class Layout:
                 {
                     "name": unit.name,
                     "parameters": unit.parameters,
+                    "padded_parameters": unit.padded_parameters,
                     "reshard_after_forward": unit.reshard_after_forward,
                 }
                 for unit in self.units
@@ -79,6 +91,7 @@ class Layout:
                 "compute": self.compute_dtype,
                 "reduce": self.reduce_dtype,
             },
+            "shape": {"blocks": self.shape.blocks, "attention_width": self.shape.attention_width},
         }
 
 
@@ -117,70 +130,65 @@ def empty_model(preset: str) -> PreTrainedModel:
 def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> ShardedModel:
     """A sharded model on the mesh's device, equal for every world size before the first step."""
     module = empty_model(preset)
-    units = _shard(module, precision, mesh)
+    layout = plan_layout(module, precision=precision, ranks=mesh.size())
+    _shard(module, layout.units, precision, mesh)
     module.to_empty(device=mesh.device_type)
     # `to_empty` gave the output layer its own weight; it must be the embedding's again.
     module.tie_weights()
     _fill_parameters(module, seed=seed, spread=module.config.initializer_range)
     _fill_buffers(module)
-    layout = _describe(module, units, precision)
     return ShardedModel(module=module, vocabulary=module.config.vocab_size, layout=layout)
 
 
-def plan_layout(preset: str, *, precision: str) -> Layout:
-    """The layout that `build_model` reports, without building the model."""
-    module = empty_model(preset)
-    # Making the model without memory parted the output layer from the embedding.
-    module.tie_weights()
-    return _describe(module, _units(module), precision)
-
-
-def _describe(module: PreTrainedModel, units: tuple[Unit, ...], precision: str) -> Layout:
+def plan_layout(module: PreTrainedModel, *, precision: str, ranks: int) -> Layout:
+    """How a model, also one without memory, will lie on so many ranks: each block, then what is left."""
     parameters = dict(module.named_parameters())
+    names = [name for name, part in module.named_modules() if type(part).__name__ in (module._no_split_modules or ())]
+    of_unit: dict[str, list[Tensor]] = {name: [] for name in [*names, ""]}
+    for name, parameter in parameters.items():
+        of_unit[next((unit for unit in names if name.startswith(f"{unit}.")), "")].append(parameter)
+    units = [
+        Unit(
+            name=name,
+            parameters=sum(each.numel() for each in held),
+            # The root's weights are needed last in the forward pass and first in the backward pass:
+            # they stay gathered.
+            reshard_after_forward=name != "",
+            padded_parameters=sum(-(-each.shape[0] // ranks) * ranks * each[0].numel() for each in held),
+        )
+        for name, held in of_unit.items()
+    ]
+    config = module.config
     return Layout(
-        parameters=_count(parameters.values()),
+        parameters=sum(parameter.numel() for parameter in parameters.values()),
         trainable_tensors=len(parameters),
-        units=units,
+        units=tuple(units),
         master_dtype="float32",
         compute_dtype="bfloat16" if precision == "bf16" else "float32",
         reduce_dtype="float32",
+        # Heads times their width, which in these models is the hidden size.
+        shape=Shape(blocks=len(names), attention_width=config.hidden_size),
     )
 
 
-def _shard(module: PreTrainedModel, precision: str, mesh: DeviceMesh) -> tuple[Unit, ...]:
-    """Shards each block, then what is left as the root group."""
+def _shard(module: PreTrainedModel, units: tuple[Unit, ...], precision: str, mesh: DeviceMesh) -> None:
+    """Shards each unit, the root (embedding, last norm) after all others."""
     policy = MixedPrecisionPolicy(
         param_dtype=torch.bfloat16 if precision == "bf16" else None, reduce_dtype=torch.float32
     )
-    *blocks, rest = _units(module)
-    for unit in blocks:
-        fully_shard(module.get_submodule(unit.name), mesh=mesh, mp_policy=policy, reshard_after_forward=True)
-    root = fully_shard(module, mesh=mesh, mp_policy=policy, reshard_after_forward=rest.reshard_after_forward)
-    assert isinstance(root, FSDPModule)
+    for unit in units:
+        fully_shard(
+            module.get_submodule(unit.name),
+            mesh=mesh,
+            mp_policy=policy,
+            reshard_after_forward=unit.reshard_after_forward,
+        )
     # The loop divides by the number of tokens itself, so gradients are summed, not averaged.
     for part in module.modules():
         if isinstance(part, FSDPModule):
             part.set_gradient_divide_factor(1.0)
             # gloo knows no other kind of reduction, and both backends should do the same.
             part.set_force_sum_reduction_for_comms(True)
-    return (*blocks, rest)
-
-
-def _units(module: PreTrainedModel) -> tuple[Unit, ...]:
-    """One unit per block, then what is left (embedding, last norm) as the root's."""
-    blocks = [
-        Unit(name=name, parameters=_count(block.parameters()), reshard_after_forward=True)
-        for name, block in module.named_modules()
-        if type(block).__name__ in (module._no_split_modules or ())
-    ]
-    rest = _count(module.parameters()) - sum(unit.parameters for unit in blocks)
-    # The root's weights are needed last in the forward pass and first in the backward pass: they
-    # stay gathered.
-    return (*blocks, Unit(name="", parameters=rest, reshard_after_forward=False))
-
-
-def _count(parameters: Iterable[Tensor]) -> int:
-    return sum(parameter.numel() for parameter in parameters)
 
 
 @torch.no_grad()

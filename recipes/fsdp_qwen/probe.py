@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(config: Config, output: Output, launcher: str) -> int:
     """Measures every arm; stops at the first that fails."""
     try:
-        set_environment(config)
+        set_environment(config, output)
         failure = launch(config, output, launcher)
     except ConfigError as error:
         return _fail(str(error), 2)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsdp_qwen import nccl_log
 from fsdp_qwen.config import Config
 
 # NCCL moves everything through its socket transport.
@@ -16,8 +17,6 @@ _STAND_IN = (
 )
 _GLOO = "gloo moves everything over TCP sockets, so the locked transport is TCP itself"
 _LOCKED_TCP = "the locked variables already ask for TCP, so the locked transport is TCP itself"
-# INIT has the network and the channels, ENV the variables, NET the devices and GPUDirect.
-_LOGGED = "INIT,ENV,NET"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,9 +49,9 @@ def arm_variables(config: Config, output: Path, arm: Arm) -> dict[str, str]:
 
     With NCCL every process writes its own file below `nccl/<arm>/`, which is made here.
     """
-    if not config.gpus_per_worker:
-        return dict(arm.variables)
-    folder = output / "nccl" / arm.name
-    folder.mkdir(parents=True, exist_ok=True)
-    logs = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": _LOGGED, "NCCL_DEBUG_FILE": f"{folder}/nccl.%h.%p.log"}
+    logs = dict(nccl_log.environment(output, gpus_per_worker=config.gpus_per_worker))
+    if logs:
+        folder = output / nccl_log.FOLDER / arm.name
+        folder.mkdir(parents=True, exist_ok=True)
+        logs["NCCL_DEBUG_FILE"] = str(folder / "nccl.%h.%p.log")
     return {**arm.variables, **logs}

@@ -11,7 +11,7 @@ from fsdp_qwen.config import Config
 from fsdp_qwen.digest import code_digest, code_root
 from fsdp_qwen.failures import failure_of
 from fsdp_qwen.launch_processes import joined_group
-from fsdp_qwen.model import plan_layout
+from fsdp_qwen.model import empty_model, plan_layout
 from fsdp_qwen.place import Place
 from fsdp_qwen.probe_arms import Arm
 from fsdp_qwen.probe_measure import KINDS, measure_kind
@@ -63,7 +63,7 @@ def _probe(config: Config, place: Place, output: Output, arm: Arm) -> str | None
     try:
         set_up_process(config)
         received = code_digest(code_root())
-        write_document(output.worker(place.rank) / "worker.json", describe(place, received))
+        write_document(output.worker(place.rank) / "worker.json", describe(place, received, output))
         check_code(config, received)
         _measure(config, place, output, arm)
     except Exception as error:
@@ -105,7 +105,8 @@ def _places(place: Place) -> list[dict[str, object]]:
 
 
 def _arm_line(config: Config, arm: Arm, places: list[dict[str, object]]) -> dict[str, object]:
-    layout = plan_layout(config.recipe.model, precision=config.recipe.precision)
+    module = empty_model(config.recipe.model)
+    layout = plan_layout(module, precision=config.recipe.precision, ranks=len(places))
     return {
         "line": "arm",
         "format": FORMAT,

@@ -7,8 +7,10 @@
 | `fingerprints.jsonl` | rank 0 | parameter fingerprints per tensor |
 | `failures.jsonl` | driver | why an attempt ended early |
 | `workers/<rank>/worker.json` | each rank | what this process was and saw |
+| `workers/<rank>/network.json` | each rank | what the network moved, read between steps |
 | `workers/<rank>/failure.json` | each rank | why it failed, if it could still say so |
 | `workers/<rank>/output.log` | each rank | what a plain process printed |
+| `nccl/nccl.<host>.<pid>.log` | NCCL | its log, a file per process; only of a run on GPUs |
 | `packages/<node>.json` | driver | what setting up the extra packages took on a node |
 | `ray.log` | driver | what Ray printed |
 | `checkpoints/<run name>/` | all ranks | the checkpoints |
@@ -86,6 +88,10 @@ class Output:
     def worker(self, rank: int) -> Path:
         """The folder of one rank."""
         return self.path / "workers" / str(rank)
+
+    def network(self, rank: int) -> Path:
+        """What one rank saw the network move."""
+        return self.worker(rank) / "network.json"
 
     def node_packages(self, node: int) -> Path:
         """Where it stands what the extra packages took on one node."""

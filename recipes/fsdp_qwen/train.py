@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-from fsdp_qwen import exact
+from fsdp_qwen import exact, nccl_log
 from fsdp_qwen.config import Config, read_config
 from fsdp_qwen.digest import code_root
 from fsdp_qwen.failures import ConfigError, Failure, Interrupted, failure_of
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(config: Config, output: Output, launcher: str) -> int:
     """Launches the ranks and writes the result, whatever it is."""
     try:
-        set_environment(config)
+        set_environment(config, output)
         ended = _launch(config, output, launcher)
     except ConfigError as error:
         return _fail(str(error), 2)
@@ -61,8 +61,8 @@ def _run(config: Config, output: Output, launcher: str) -> int:
     return 0
 
 
-def set_environment(config: Config) -> None:
-    """Sets the config's variables, and where this code is, here and for processes started."""
+def set_environment(config: Config, output: Output) -> None:
+    """Sets the config's variables, NCCL's log and where this code is, here and for processes started."""
     if config.determinism.is_exact:
         exact.check_process(
             os.environ,
@@ -71,6 +71,8 @@ def set_environment(config: Config) -> None:
             allow_unset=True,
         )
     os.environ.update(config.determinism.environment)
+    nccl_log.make_folder(output.path, gpus_per_worker=config.gpus_per_worker)
+    os.environ.update(nccl_log.environment(output.path, gpus_per_worker=config.gpus_per_worker))
     search = [str(code_root()), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     os.environ["PYTHONPATH"] = os.pathsep.join(dict.fromkeys(filter(None, search)))
 

@@ -11,7 +11,7 @@ import traceback
 import torch
 import torch.distributed as dist
 
-from fsdp_qwen import exact
+from fsdp_qwen import exact, nccl_log
 from fsdp_qwen.config import Config
 from fsdp_qwen.digest import code_digest, code_root
 from fsdp_qwen.distributions import read_distributions
@@ -52,7 +52,7 @@ def run_rank(config: Config, place: Place, output: Output, *, publish: Publish, 
 def _run(config: Config, place: Place, output: Output, *, publish: Publish, restore: Restore) -> Outcome:
     set_up_process(config)
     received = code_digest(code_root())
-    document = describe(place, received)
+    document = describe(place, received, output)
     if config.packages is not None:
         document["distributions"] = read_distributions()
         document["installed"] = read_own_report()
@@ -88,7 +88,7 @@ def check_code(config: Config, received: str) -> None:
         )
 
 
-def describe(place: Place, received: str) -> dict[str, object]:
+def describe(place: Place, received: str, output: Output) -> dict[str, object]:
     """What this process is and what it sees, for `worker.json`."""
     return {
         "format": 1,
@@ -111,6 +111,7 @@ def describe(place: Place, received: str) -> dict[str, object]:
         "code_digest": received,
         "peak_rss_bytes": None,
         "network_used": dist.get_backend(),
+        "nccl_log": nccl_log.describe(os.environ, output.path) if place.device.type == "cuda" else None,
     }
 
 

@@ -13,24 +13,23 @@ from rdlc.cli.probe_chart import draw_charts
 from rdlc.cli.probe_json import result_document
 from rdlc.cli.probe_text import show_result, table_lines
 from rdlc.core.probe.panels import Panel, make_panels
-from rdlc.core.probe.prediction import hourly_loss, predict_steps, tabulate, traffic_of
+from rdlc.core.probe.prediction import hourly_loss, predict_steps, tabulate
 from rdlc.core.probe.reading import read_probe
 from rdlc.core.record import RunRecord
 from rdlc.operations.probe import Findings, ProbeResult
-from tests.core.probe.samples import one_arm, two_arms
+from tests.core.probe.samples import TRAFFIC, one_arm, two_arms
 
 
 def result_of(
     data: bytes, *, step_s: float | None = None, usd: str | None = None, proof: str = "not applicable"
 ) -> ProbeResult:
     probe = read_probe(data, name="probe.jsonl")
-    traffic = traffic_of(probe, rows_per_rank=8, fingerprint_every=1)
-    predictions = predict_steps(probe, traffic, measured_step_s=step_s)
+    predictions = predict_steps(probe, TRAFFIC, measured_step_s=step_s)
     usd_per_h = None if usd is None else Decimal(usd)
     findings = Findings(
         probe=probe,
         rows=tabulate(probe),
-        traffic=traffic,
+        traffic=TRAFFIC,
         measured_step_s=step_s,
         predictions=predictions,
         loss=hourly_loss(predictions, measured_step_s=step_s, usd_per_h=usd_per_h),
@@ -116,9 +115,9 @@ bus bandwidth by size, as nccl-tests counts it; the median of the repeats
                1 KiB   4 KiB
              o locked transport
 
-one step moves 10,688 bytes from each rank, 0 from each node to others
+one step moves 6,815,744 bytes from each rank, 0 from each node to others
   step, by the baseline   not measured: no baseline stands beside the lock
-  over locked transport   the collectives alone take 16.4 ms, which is a floor; the step is not measured
+  over locked transport   the collectives alone take 9.22 s, which is a floor; the step is not measured
   ratio to TCP            not applicable: the locked transport is TCP itself
   an hour of fallback     not applicable
   lock      sha256:0000000000000000000000000000000000000000000000000000000000000000
@@ -182,12 +181,12 @@ bus bandwidth by size, as nccl-tests counts it; the median of the repeats
                1 MiB   4 MiB
              o locked transport   x TCP   # both
 
-one step moves 5,520 bytes from each rank, 0 from each node to others
+one step moves 6,815,744 bytes from each rank, 0 from each node to others
   step, by the baseline   10.0 ms
-  over locked transport   10.0 ms predicted; the collectives alone take 9.00 ms
-  over TCP                18.0 ms to 19.0 ms predicted; the collectives alone take 18.0 ms
+  over locked transport   10.0 ms predicted; the collectives alone take 6.50 ms
+  over TCP                61.0 ms to 64.5 ms predicted; the collectives alone take 61.0 ms
   ratio to TCP            2.00x to 10.00x, by size
-  an hour of fallback     loses 26.7 to 28.4 minutes; 4.09 to 4.36 of 9.20 USD
+  an hour of fallback     loses 50.2 to 50.7 minutes; 7.69 to 7.77 of 9.20 USD
   lock      sha256:0000000000000000000000000000000000000000000000000000000000000000
   record    /records/it
   picture   /records/it/bandwidth.svg
@@ -198,7 +197,7 @@ def test_without_a_price_the_money_is_not_measured() -> None:
     text = text_of(result_of(two_arms(), step_s=0.01))
 
     assert text.splitlines()[-4] == snapshot(
-        "  an hour of fallback     loses 26.7 to 28.4 minutes; in money not measured: no `--price`"
+        "  an hour of fallback     loses 50.2 to 50.7 minutes; in money not measured: no `--price`"
     )
 
 
@@ -207,10 +206,10 @@ def test_without_a_baseline_neither_step_nor_loss_is_measured() -> None:
 
     assert lines[-9:-3] == snapshot(
         [
-            "one step moves 5,520 bytes from each rank, 0 from each node to others",
+            "one step moves 6,815,744 bytes from each rank, 0 from each node to others",
             "  step, by the baseline   not measured: no baseline stands beside the lock",
-            "  over locked transport   the collectives alone take 9.00 ms, which is a floor; the step is not measured",
-            "  over TCP                the collectives alone take 18.0 ms, which is a floor; the step is not measured",
+            "  over locked transport   the collectives alone take 6.50 ms, which is a floor; the step is not measured",
+            "  over TCP                the collectives alone take 61.0 ms, which is a floor; the step is not measured",
             "  ratio to TCP            2.00x to 10.00x, by size",
             "  an hour of fallback     not measured: no baseline says what a step takes",
         ]
@@ -280,21 +279,21 @@ def test_json_has_every_figure_in_bytes_and_seconds() -> None:
     assert document["step"] == snapshot(
         {
             "baseline_s": 0.01,
-            "rank_bytes": 5520,
+            "rank_bytes": 6815744,
             "node_bytes": 0,
             "predicted": [
-                {"arm": "locked", "collectives_s": 0.009000000000000001, "low_s": 0.01, "high_s": 0.01},
+                {"arm": "locked", "collectives_s": 0.006500000000000001, "low_s": 0.01, "high_s": 0.01},
                 {
                     "arm": "tcp",
-                    "collectives_s": 0.018000000000000002,
-                    "low_s": 0.018000000000000002,
-                    "high_s": 0.019000000000000003,
+                    "collectives_s": 0.06100000000000001,
+                    "low_s": 0.06100000000000001,
+                    "high_s": 0.06450000000000002,
                 },
             ],
         }
     )
     assert document["fallback_hour"] == snapshot(
-        {"lost_share": [0.44444444444444453, 0.4736842105263158], "lost_usd": ["4.09", "4.36"]}
+        {"lost_share": [0.8360655737704918, 0.8449612403100776], "lost_usd": ["7.69", "7.77"]}
     )
     assert (document["has_tcp_arm"], document["price_usd_per_h"]) == (True, "9.20")
 

@@ -25,6 +25,8 @@ from rdlc.core.spec import ClusterRequest
 from rdlc.errors import InputError
 from tests.core.lock_samples import extra, full_lock, packages_lock
 from tests.diff_samples import change_step, make_lock, make_outcome
+from tests.transport_samples import GLOO as NOT_APPLICABLE
+from tests.transport_samples import judged
 
 LOCK = full_lock()
 MET = (Check(name="code", locked="a", found="a", is_met=True),)
@@ -184,7 +186,7 @@ def observation(**other: object) -> Observation:
         "steps_total": 3,
         "checks": MET,
         "accepted": {},
-        "network": "gloo",
+        "transport": NOT_APPLICABLE,
         "shows_learning": True,
         "comparison": None,
         **other,
@@ -212,9 +214,14 @@ GLOO = "transport: not applicable, NCCL was not used"
         ({"is_finished": False, "steps_total": None}, "infrastructure",
          (PROVEN, "it did not finish: 3 steps done of an unknown number")),
         ({"steps_total": 4}, "infrastructure", (PROVEN, "it did 3 steps, and the lock says 4")),
-        ({"network": "nccl"}, "infrastructure",
-         (PROVEN, ALL, "transport: not measured, so no higher level can be shown")),
-        ({"network": ""}, "infrastructure",
+        ({"transport": judged()}, "execution",
+         (PROVEN, ALL, "transport: efa as locked, proven by NCCL's own lines and by the bytes moved")),
+        ({"transport": judged("unknown", "efa"), "comparison": SAME}, "infrastructure",
+         (PROVEN, ALL, "transport: not proven: why; the lock says efa (network.transport)")),
+        ({"transport": judged("fallback", "socket", proof="log"), "comparison": SAME}, "infrastructure",
+         (PROVEN, ALL, ("transport: fell back to socket, and the lock says efa (network.transport); "
+          "proven by NCCL's own lines"))),
+        ({"transport": None}, "infrastructure",
          (PROVEN, ALL, "transport: not measured, so no higher level can be shown")),
         ({}, "execution", (PROVEN, ALL, GLOO)),
         ({"comparison": DIFFERENT}, "execution", (PROVEN, ALL, GLOO, "outcome: first differs at step 2 in loss")),

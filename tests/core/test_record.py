@@ -8,12 +8,38 @@ from hypothesis import strategies as st
 
 from rdlc.core.level import CLAIMS, LEVELS
 from rdlc.core.record import KINDS, STATUSES, Check, Drift, Rank, RunRecord, read_record, write_record
+from rdlc.core.transport.judged import FINDINGS, PROOFS, Expectation, JudgedTransport, SeenTransport
+from rdlc.core.transport.report import VERDICTS, LikelyCause, TransportReport
 from rdlc.errors import InputError
 from tests.core.strategies import counts, hashes, text_tables, texts
 from tests.diff_samples import make_lock, make_record
 
 remarks = st.just("") | texts
 DATA = write_record(make_record(make_lock()))
+transports = st.builds(
+    TransportReport,
+    judged=st.builds(
+        JudgedTransport,
+        finding=st.sampled_from(FINDINGS),
+        seen=st.builds(
+            SeenTransport,
+            verdict=st.sampled_from(VERDICTS),
+            transport=texts,
+            is_applicable=st.booleans(),
+            proof=st.sampled_from(PROOFS),
+            has_disagreement=st.booleans(),
+            reason=remarks,
+        ),
+        due=st.builds(Expectation, transport=remarks, origin=remarks),
+    ),
+    predicted_bytes=st.none() | counts,
+    moved_bytes=st.none() | counts,
+    lines=st.lists(texts, max_size=2).map(tuple),
+    causes=st.lists(st.builds(LikelyCause, cause=texts, fix=remarks, line=remarks), max_size=2).map(tuple),
+    observed=text_tables(),
+    warnings=st.lists(texts, max_size=2).map(tuple),
+    cost=st.lists(texts, max_size=2).map(tuple),
+)
 records = st.builds(
     RunRecord,
     id=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
@@ -45,6 +71,7 @@ records = st.builds(
     ranks=st.lists(st.builds(Rank, rank=counts, local_rank=counts, node_rank=counts, host=texts), max_size=2).map(
         tuple
     ),
+    transport=st.none() | transports,
     files=text_tables(hashes),
 )
 

@@ -14,6 +14,7 @@ from rdlc.core.packages.derivation import local_base
 from rdlc.core.provenance import GitState
 from rdlc.core.record import RunRecord, read_record
 from rdlc.core.sections import EnvironmentSection
+from rdlc.core.transport.report import TransportReport
 from rdlc.operations.follow import Progress
 from rdlc.operations.lock import LockRequest, lock_spec
 from rdlc.operations.machine import Order
@@ -52,6 +53,7 @@ class Voice:
     warnings: list[str] = field(default_factory=list)
     phases: list[str] = field(default_factory=list)
     steps: list[Progress] = field(default_factory=list)
+    transports: list[TransportReport] = field(default_factory=list)
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -64,6 +66,9 @@ class Voice:
 
     def step(self, progress: Progress) -> None:
         self.steps.append(progress)
+
+    def transport(self, report: TransportReport) -> None:
+        self.transports.append(report)
 
     def tick(self) -> None:
         pass

@@ -60,6 +60,7 @@ def followed(
     limits: dict[str, str],
     wait_s: float = 1.0,
     phases: tuple[str, ...] = ("training",),
+    warm: str = "",
 ) -> tuple[object, str, Voice]:
     clock, voice = Clock(wait_s), Voice()
     following = Following(
@@ -68,6 +69,7 @@ def followed(
         phases=Lines(looks=[[json.dumps({"phase": phase})] for phase in phases]),
         limits_s=limits_in_seconds(limits),
         steps_total=4,
+        check_warm=lambda: warm,
         monotonic=clock.monotonic,
         sleep=clock.sleep,
     )
@@ -102,6 +104,18 @@ def test_a_step_starts_the_idle_time_anew_and_the_whole_time_goes_on() -> None:
 
     assert idle[:2] == (FINISHED, "")
     assert whole[:2] == (STOPPED, "limits.max_hours: it ran for 1 h")
+
+
+def test_a_run_is_stopped_where_warm_up_shows_that_it_went_wrong() -> None:
+    phases = ("training", "warmed-up")
+
+    went_on = followed(Polled(polls=9), metrics=[[step(1)]], limits={}, phases=phases)
+    stopped = followed(Polled(polls=9), metrics=[[step(1)]], limits={}, phases=phases, warm="fell back")
+    before_it = followed(Polled(polls=9), metrics=[[step(1)]], limits={}, phases=("training",), warm="fell back")
+
+    assert went_on[:2] == (FINISHED, "")
+    assert stopped[:2] == (STOPPED, "fell back")
+    assert before_it[:2] == (FINISHED, "")
 
 
 def test_no_step_is_due_while_packages_are_installed_and_the_whole_time_goes_on() -> None:

@@ -77,6 +77,8 @@ def test_a_moved_tag_is_told_with_what_moved(path: Path) -> None:
     assert replace(state, moves=None) == replace(LOCKED, state="moved", now=NEW.digest)
     assert state.moves.kind == "components-changed"
     assert [(move.name, move.old, move.new) for move in state.moves.moves] == [("ray", "2.58.0", "2.59.0")]
+    # Tables of contents are found by the tag, which leads to the new image only.
+    assert images.asked[-2:] == [f"{NAME}@{OLD.digest}", f"{TAG}@{NEW.digest}"]
 
 
 def test_a_tag_that_is_gone_is_told(path: Path) -> None:

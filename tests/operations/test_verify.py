@@ -12,11 +12,13 @@ import pytest
 from rdlc.cli.wiring import LocalArchive
 from rdlc.core.lockfile import Finding
 from rdlc.core.record import write_record
+from rdlc.core.transport.report import TransportReport
 from rdlc.errors import InputError, RdlcError
 from rdlc.operations.runs import list_runs
 from rdlc.operations.verify import verify_baseline, verify_record
 from tests.operations.scripted import ScriptedMachine, lock, record_in, run
 from tests.projects import make_project
+from tests.transport_samples import judged
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +143,7 @@ def test_a_record_of_another_lock_is_named(changed: Path) -> None:
 
 def test_a_record_that_did_not_finish_says_why(changed: Path) -> None:
     closed = record_in(changed)
-    killed = replace(closed, status="running", level="recorded", checks=(), ranks=(), files={})
+    killed = replace(closed, status="running", level="recorded", checks=(), ranks=(), transport=None, files={})
     (changed / "record.json").write_bytes(write_record(killed))
 
     assert findings(changed) == [
@@ -173,8 +175,10 @@ SAME_BITS = "the same bits in 3 steps and the final parameters"
         ({"kind": "replay", "level": "outcome-bitwise", "outcome": SAME_BITS}, []),
         ({"status": "failed", "reason": "odd"},
          ["the run did not finish: odd", "says level `execution`, and its files prove `infrastructure` at most"]),
-        ({"status": "interrupted", "reason": "odd", "checks": (), "ranks": ()},
+        ({"status": "interrupted", "reason": "odd", "checks": (), "ranks": (), "transport": None},
          ["the run did not finish: odd", "says level `execution`, and its files prove `recorded` at most"]),
+        ({"transport": TransportReport(judged=judged(), predicted_bytes=None, moved_bytes=None, observed={})},
+         ["says of its transport `ok, efa`, and its files show `not-applicable, none`"]),
         ({"claim": "execution", "steps_total": None, "name": "other"},
          ["says `name` `other`, and its lock says `toy`",
           "says `claim` `execution`, and its lock says `outcome-bitwise`",

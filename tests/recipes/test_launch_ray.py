@@ -94,8 +94,10 @@ def test_a_run_whose_rank_was_killed_continues_and_ends_with_the_bits_of_an_unbr
         ("starting-ray", 1),
         ("starting-workers", 1),
         ("training", 1),
+        ("warmed-up", 1),
         ("restarting", 2),
         ("training", 2),
+        ("warmed-up", 2),
         ("evaluating", 2),
         ("finished", 2),
     ]

@@ -11,6 +11,7 @@ def test_a_finished_run_leaves_its_whole_record(reference: Run) -> None:
     assert reference.phases == [
         ("starting-workers", 1),
         ("training", 1),
+        ("warmed-up", 1),
         ("evaluating", 1),
         ("finished", 1),
     ]
@@ -38,11 +39,22 @@ def test_layout_counts_every_parameter_once(reference: Run) -> None:
         "trainable_tensors": 26,
         "sharding": "fsdp",
         "units": [
-            {"name": "model.layers.0", "parameters": 46_336, "reshard_after_forward": True},
-            {"name": "model.layers.1", "parameters": 46_336, "reshard_after_forward": True},
-            {"name": "", "parameters": 16_448, "reshard_after_forward": False},
+            {
+                "name": "model.layers.0",
+                "parameters": 46_336,
+                "padded_parameters": 46_336,
+                "reshard_after_forward": True,
+            },
+            {
+                "name": "model.layers.1",
+                "parameters": 46_336,
+                "padded_parameters": 46_336,
+                "reshard_after_forward": True,
+            },
+            {"name": "", "parameters": 16_448, "padded_parameters": 16_448, "reshard_after_forward": False},
         ],
         "dtypes": {"master": "float32", "compute": "float32", "reduce": "float32"},
+        "shape": {"blocks": 2, "attention_width": 64},
     }
 
 

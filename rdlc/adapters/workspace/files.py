@@ -3,6 +3,7 @@
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from rdlc.errors import InputError, RdlcError
@@ -27,6 +28,19 @@ def read_bounded(path: Path, *, limit_bytes: int, what: str) -> bytes:
     except OSError as error:
         raise InputError(f"{what} cannot be read: {error.strerror}", file=str(path)) from error
     return data
+
+
+def read_chunks(path: Path) -> Iterator[bytes]:
+    """The bytes of a regular file in pieces of 1 MiB; raises InputError if it cannot be read."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            # Opening a pipe or a device could wait for ever.
+            raise InputError("must be a regular file", file=str(path))
+        with path.open("rb") as file:
+            while chunk := file.read(1 << 20):
+                yield chunk
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from error
 
 
 def read_end(path: Path, *, limit_bytes: int = 8192) -> str:

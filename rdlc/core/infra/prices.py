@@ -70,6 +70,13 @@ def read_prices(settings: Sequence[str]) -> Mapping[str, Price]:
     return prices
 
 
+def read_node_price(amount: str) -> Price:
+    """The `--price USD` option of a run: what an hour of all its nodes costs."""
+    if not _AMOUNT.fullmatch(amount):
+        raise InputError(f"`--price {one_line(amount)}` must be an amount in USD", hint="`--price 9.2032`")
+    return Price(usd_per_h=Decimal(amount), as_of="", source=GIVEN)
+
+
 def estimate_price(planned: Sequence[PlannedResource], *, region: str, given: Mapping[str, Price]) -> PriceEstimate:
     """What all of that costs for an hour in that region; `given` prices win over the table."""
     table = {**price_list(region), **given}

@@ -123,9 +123,9 @@ def _reductions(layout: Layout) -> tuple[Collective, ...]:
 
 
 def _small(layout: Layout, *, ranks: int, rows_per_rank: int, fingerprint_every: int) -> tuple[Collective, ...]:
-    """The norm (for clipping, then for the record), the losses with the rows' digests, the fingerprint."""
+    """The norms of all gradients at once, the losses with the rows' digests, the fingerprint."""
     return (
-        Collective(kind="all-reduce", what="gradient norm", size_bytes=4, element_bytes=4, count=2),
+        Collective(kind="all-reduce", what="gradient norms", size_bytes=4 * layout.trainable_tensors, element_bytes=4),
         Collective(kind="all-gather", what="losses", size_bytes=(8 + 32 * rows_per_rank) * ranks, element_bytes=1),
         Collective(
             kind="all-reduce",

@@ -4,6 +4,23 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rdlc.core.traffic.prediction import Collective, Traffic
+
+# Two gathers, a reduction, and an all-reduce in every other step.
+TRAFFIC = Traffic(
+    ranks=2,
+    nodes=1,
+    backend="nccl",
+    rank_bytes=6_815_744,
+    node_bytes=0,
+    control_bytes=0,
+    small_bytes=524_288,
+    collectives=(
+        Collective(kind="all-gather", what="weights", size_bytes=1 << 22, element_bytes=4, count=2),
+        Collective(kind="reduce-scatter", what="gradients", size_bytes=1 << 22, element_bytes=4),
+        Collective(kind="all-reduce", what="fingerprint", size_bytes=1 << 20, element_bytes=8, every=2),
+    ),
+)
 LAYOUT: Mapping[str, Any] = {
     "parameters": 1000,
     "trainable_tensors": 3,

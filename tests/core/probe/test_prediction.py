@@ -17,7 +17,8 @@ from rdlc.core.probe.prediction import (
     wire_s,
 )
 from rdlc.core.probe.reading import Probe, read_probe
-from tests.core.probe.samples import arm_line, one_arm, probe_bytes, size_line, two_arms
+from rdlc.core.traffic.prediction import step_traffic
+from tests.core.probe.samples import TRAFFIC, arm_line, one_arm, probe_bytes, size_line, two_arms
 
 
 def probe_of(data: bytes) -> Probe:
@@ -25,7 +26,7 @@ def probe_of(data: bytes) -> Probe:
 
 
 def flat(locked_s: float, tcp_s: float) -> Probe:
-    """A probe in which a call takes the same time at any size, so that a step has seven of them."""
+    """A probe in which a call takes the same time up to any size that a step has."""
     kinds = ("all-reduce", "all-gather", "reduce-scatter")
     arms = (("locked", locked_s), ("tcp", tcp_s))
     lines = []
@@ -101,21 +102,25 @@ def test_a_call_of_any_size_follows_from_the_measured_sizes(size: int, seconds: 
     assert call_s(probe_of(one_arm()).locked, "all-gather", size) == pytest.approx(seconds)
 
 
-def test_the_collectives_of_a_step_are_those_of_the_layout() -> None:
+def test_the_collectives_of_a_step_are_those_of_the_layout_on_the_probes_ranks() -> None:
     probe = flat(0.001, 0.01)
-    traffic = traffic_of(probe, rows_per_rank=8, fingerprint_every=1)
+    arm = probe.locked
 
-    # Three gathers, one reduction a unit, two norms, the losses, the fingerprint.
-    assert sum(each.count for each in traffic.collectives) == 3 + 2 + 2 + 1 + 1
-    assert wire_s(probe.locked, traffic) == pytest.approx(0.009)
+    traffic = traffic_of(probe, rows_per_rank=8, fingerprint_every=2)
+
+    assert traffic == step_traffic(arm.layout, ranks=2, nodes=1, backend="nccl", rows_per_rank=8, fingerprint_every=2)
+
+
+def test_the_wire_time_is_the_sum_of_all_calls_of_a_step() -> None:
+    # Two gathers, a reduction, and half an all-reduce.
+    assert wire_s(flat(0.001, 0.01).locked, TRAFFIC) == pytest.approx(0.0035)
 
 
 def test_a_kind_without_any_figure_leaves_the_step_unmeasured() -> None:
     data = probe_bytes([arm_line(), size_line("all-gather", 8, 0.1), size_line("all-reduce", 8, 0.1)])
     probe = probe_of(data)
-    traffic = traffic_of(probe, rows_per_rank=0, fingerprint_every=1)
 
-    predicted = predict_steps(probe, traffic, measured_step_s=0.5)
+    predicted = predict_steps(probe, TRAFFIC, measured_step_s=0.5)
 
     assert predicted == (StepPrediction(arm="locked", wire_s=None, low_s=None, high_s=None),)
 
@@ -123,32 +128,30 @@ def test_a_kind_without_any_figure_leaves_the_step_unmeasured() -> None:
 @pytest.mark.parametrize(
     ("step_s", "locked", "tcp"),
     [
-        # The network is 9 ms, or 90 ms over TCP. It works beside the computing: max; it never does: sum.
-        (0.100, (0.100, 0.100), (0.100, 0.181)),
-        (0.010, (0.010, 0.010), (0.090, 0.091)),
+        # The network is 3.5 ms, or 35 ms over TCP. It works beside the computing: max; it never does: sum.
+        (0.100, (0.100, 0.100), (0.100, 0.1315)),
+        (0.010, (0.010, 0.010), (0.035, 0.0415)),
         # The step was quicker than its collectives are alone: the network is all there is.
-        (0.005, (0.009, 0.009), (0.090, 0.090)),
+        (0.002, (0.0035, 0.0035), (0.035, 0.035)),
     ],
 )
 def test_a_step_is_predicted_from_the_measured_one_in_both_extremes(
     step_s: float, locked: tuple[float, float], tcp: tuple[float, float]
 ) -> None:
     probe = flat(0.001, 0.01)
-    traffic = traffic_of(probe, rows_per_rank=8, fingerprint_every=1)
 
-    predicted = predict_steps(probe, traffic, measured_step_s=step_s)
+    predicted = predict_steps(probe, TRAFFIC, measured_step_s=step_s)
 
     assert [(each.low_s, each.high_s) for each in predicted] == [pytest.approx(locked), pytest.approx(tcp)]
 
 
 def test_without_a_measured_step_the_collectives_alone_are_left() -> None:
     probe = flat(0.001, 0.01)
-    traffic = traffic_of(probe, rows_per_rank=8, fingerprint_every=1)
 
-    predicted = predict_steps(probe, traffic, measured_step_s=None)
+    predicted = predict_steps(probe, TRAFFIC, measured_step_s=None)
 
     assert [(each.arm, each.low_s, each.high_s) for each in predicted] == [("locked", None, None), ("tcp", None, None)]
-    assert [each.wire_s for each in predicted] == [pytest.approx(0.009), pytest.approx(0.09)]
+    assert [each.wire_s for each in predicted] == [pytest.approx(0.0035), pytest.approx(0.035)]
 
 
 TCP = StepPrediction(arm="tcp", wire_s=0.1, low_s=0.2, high_s=0.4)

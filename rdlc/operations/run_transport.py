@@ -1,0 +1,51 @@
+"""The transport of a run: judged after warm-up, while there is time to save, and again at its end."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from rdlc.core.conformance import WorkerReport
+from rdlc.core.launch import total_steps
+from rdlc.core.outcome import Outcome
+from rdlc.core.transport.cost import describe_cost, measure_cost
+from rdlc.core.transport.judged import describe_judgement
+from rdlc.core.transport.report import TransportReport
+from rdlc.errors import InputError
+from rdlc.operations.follow import Listener
+from rdlc.operations.machine import Machine
+from rdlc.operations.prepare import Prepared
+from rdlc.operations.record_files import load_outcome, read_workers
+from rdlc.operations.transport_proof import prove_transport
+
+
+def check_warm_transport(prepared: Prepared, record: Path, machine: Machine, listener: Listener) -> str:
+    """Shows what warm-up proves of the transport; gives back why the run is to be stopped, or ""."""
+    try:
+        workers = read_workers(record, machine)
+        report = judge_run_transport(prepared, record, load_outcome(record, machine).outcome, workers, machine)
+    except InputError:
+        # Half-written files are judged again at the end, and are an error there.
+        return ""
+    listener.transport(report)
+    network = prepared.lock.sections.run.requested.network
+    if not report.judged.is_alarming or (network is not None and network.on_fallback == "warn"):
+        return ""
+    return f"network.on_fallback: {describe_judgement(report.judged).removeprefix('transport: ')}"
+
+
+def judge_run_transport(
+    prepared: Prepared, record: Path, outcome: Outcome | None, workers: Sequence[WorkerReport], machine: Machine
+) -> TransportReport:
+    """What a run's files prove of its transport, with what that cost where it is not fine."""
+    lock, baseline = prepared.lock, prepared.baseline
+    report = prove_transport(lock, workers, record, machine)
+    if report.judged.is_fine:
+        return report
+    warmup = lock.sections.recipe.config.get("warmup_steps")
+    cost = measure_cost(
+        outcome.steps if outcome else (),
+        baseline.outcome.steps if baseline else (),
+        warmup_steps=warmup if isinstance(warmup, int) else 0,
+        price=prepared.price,
+    )
+    return replace(report, cost=describe_cost(cost, steps_total=total_steps(lock)))
