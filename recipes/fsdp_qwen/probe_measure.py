@@ -63,7 +63,7 @@ def measure_kind(kind: str, place: Place) -> Iterator[Measured]:
     """Every size of one kind, smallest first; all ranks must go through it together."""
     device, last_s = place.device.type, 0.0
     for size in probe_sizes(device):
-        shard = max(1, size // _ELEMENT.itemsize // place.world_size)
+        shard = shard_elements(size, place.world_size)
         whole_bytes = shard * place.world_size * _ELEMENT.itemsize
         if last_s > _SLOW_S[device]:
             why = f"the size before took more than {_SLOW_S[device]:g} s"
@@ -73,6 +73,11 @@ def measure_kind(kind: str, place: Place) -> Iterator[Measured]:
         seconds = _time(_call(kind, shard, place), place, calls=calls)
         last_s = sorted(seconds)[len(seconds) // 2]
         yield Measured(kind=kind, size_bytes=whole_bytes, calls_per_repeat=calls, seconds=seconds)
+
+
+def shard_elements(size_bytes: int, ranks: int) -> int:
+    """How many elements each rank has of about so many bytes in all; at least one."""
+    return max(1, size_bytes // _ELEMENT.itemsize // ranks)
 
 
 def _call(kind: str, shard: int, place: Place) -> Callable[[], object]:
