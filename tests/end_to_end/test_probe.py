@@ -85,7 +85,7 @@ def test_ctrl_c_ends_a_probe_with_130_and_leaves_nothing_running(project: Path) 
     process = start(project, "probe", "lock/tiny.lock.yaml", "--json")
     deadline = time.monotonic() + _PATIENCE_S
     while (
-        not (found := [path for path in set((project / "runs").glob("*/*/record.json")) - before])
+        not (found := sorted(set((project / "runs").glob("*/*/record.json")) - before))
         or not (found[0].parent / "probe.jsonl").exists()
     ):
         assert process.poll() is None, "it ended by itself"
