@@ -20,6 +20,7 @@ COMMANDS = {
     "apply": "Make a stack what its lock says.",
     "run": "Run a lock and record it.",
     "replay": "Run a lock again, refuse on drift, and prove that it is the same.",
+    "probe": "Measure the locked transport and TCP: what a fallback would cost.",
     "diff": "Show what differs between locks, records and baselines.",
     "image": "Show what is in an image; with two, what moved between them.",
     "outdated": "Say whether upstream has moved since a lock was made.",

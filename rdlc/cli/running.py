@@ -46,16 +46,16 @@ def run_and_answer(
         given=given,
         kind=kind,
         is_rebaseline=is_rebaseline,
-        allow=_read_allowed(allow),
+        allow=read_allowed(allow),
         settings=read_settings(settings),
         tool=f"rdlc {__version__}",
         price=None if price is None else read_node_price(price),
     )
     try:
-        with _terminable(), RunProgress(session) as progress:
+        with terminable(), RunProgress(session) as progress:
             result = execute(request, machine=LocalMachine(), reporter=session, listener=progress)
     except DriftRefused as refusal:
-        return _refused(session, refusal)
+        return show_refusal(session, refusal)
     return _answer(result)
 
 
@@ -146,7 +146,9 @@ _KEEP = {
 }
 
 
-def _refused(session: Session, refusal: DriftRefused) -> Answer:
+def show_refusal(session: Session, refusal: DriftRefused) -> Answer:
+    """The answer that says what has drifted, and how to mend it."""
+
     def show(console: Console) -> None:
         write_line(session.err, f"error: {refusal.message}", style="bold red")
         for item in refusal.drift[:_SHOWN_DRIFTS]:
@@ -186,7 +188,8 @@ def _divergence(result: RunResult) -> Json:
     }
 
 
-def _read_allowed(allow: Sequence[str]) -> Mapping[str, str]:
+def read_allowed(allow: Sequence[str]) -> Mapping[str, str]:
+    """The `--allow-drift SECTION=REASON` options, by section."""
     allowed = {}
     for text in allow:
         section, _, reason = text.partition("=")
@@ -200,7 +203,7 @@ def _read_allowed(allow: Sequence[str]) -> Mapping[str, str]:
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """Ctrl-C, SIGTERM and SIGHUP end a run once, cleanly; a signal that is ignored (nohup) stays so."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     kept = {number: signal.getsignal(number) for number in numbers}

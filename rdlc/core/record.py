@@ -16,7 +16,7 @@ from rdlc.errors import InputError
 
 FORMAT = 1
 LIMIT_BYTES = 16 << 20
-KINDS = ("run", "replay")
+KINDS = ("run", "replay", "probe")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 STATUSES = ("running", "finished", "failed", "stopped", "interrupted")
 

@@ -41,7 +41,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
     """What the run left, judged against the lock and, for a replay, against the baseline."""
     read, trouble = _read_outcome(path, machine)
     workers, worker_trouble = _read_workers(path, machine)
-    reason = reason or trouble or worker_trouble or _failure(path, end, machine)
+    reason = reason or trouble or worker_trouble or say_failure(path, end, machine)
     outcome = read.outcome if read is not None and not read.problems else None
     is_finished = not reason and outcome is not None and outcome.finished
     if not reason and not is_finished:
@@ -131,7 +131,7 @@ def _read_workers(path: Path, machine: Machine) -> tuple[list[WorkerReport], str
         return [], f"a worker's report cannot be read: {error.file}: {error.message}"
 
 
-def _failure(path: Path, end: JobEnd, machine: Machine) -> str:
+def say_failure(path: Path, end: JobEnd, machine: Machine) -> str:
     """Why it failed in the recipe's own words, else how its driver ended; "" if it did not fail."""
     if end.reason == "exited" and end.exit_status == 0:
         return ""

@@ -127,7 +127,7 @@ def _refuse_path(project: Path) -> None:
 
 
 def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Machine, reporter: Reporter) -> Prepared:
-    if request.kind == "replay":
+    if request.kind != "run":
         raise InputError(
             "this is a run spec, and a run lock is due here",
             file=str(request.given),
@@ -151,8 +151,9 @@ def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Mach
 
 def _refuse_target(target: str, request: RunRequest) -> None:
     if target != "local":
+        verb = "probe" if request.kind == "probe" else "run"
         raise InputError(
-            f"target `{target}` can be locked, and this version of rdlc cannot run it yet",
+            f"target `{target}` can be locked, and this version of rdlc cannot {verb} it yet",
             file=str(request.given),
             field="run.requested.target",
         )

@@ -45,7 +45,7 @@ def verdict_of(record: RunRecord) -> str:
         return record.status
     if record.transport is not None and record.transport.judged.is_alarming:
         return "wrong-transport"
-    if record.kind == "run":
+    if record.kind != "replay":
         return "finished"
     return "reproduced" if reaches(record.level, record.claim) else "not-reproduced"
 

@@ -21,8 +21,10 @@ from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.records import Output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from multiprocessing.context import ForkServerProcess
+
+    from fsdp_qwen.place import Place
 
 # How long the other ranks may take to fail by themselves after the first one did, so that their
 # reasons are known.
@@ -48,14 +50,25 @@ def launch(config: Config, output: Output) -> Outcome | Failure:
 
 
 def run_attempt(config: Config, output: Output, attempt: int) -> Outcome | Failure:
-    """Starts all ranks once and waits for them; no process outlives the call."""
+    """Trains once, with all ranks."""
+    ended = run_ranks(config, output, attempt, body=_run_rank)
+    assert isinstance(ended, Outcome | Failure)
+    return ended
+
+
+def run_ranks(config: Config, output: Output, attempt: int, *, body: "Callable[..., None]") -> object:
+    """Starts all ranks once and waits for them; no process outlives the call.
+
+    `body` takes the arguments of `joined_group` and a connection, None but for rank 0, which sends
+    what is given back here; a failure is given back in its place.
+    """
     context = multiprocessing.get_context("forkserver")
     receiver, sender = context.Pipe(duplex=False)
     with tempfile.TemporaryDirectory(prefix="rendezvous-", dir=output.parts) as rendezvous, _stopped() as processes:
         for rank in range(config.num_workers):
             processes.append(
                 context.Process(
-                    target=_run_rank,
+                    target=body,
                     args=(
                         config,
                         output,
@@ -71,8 +84,7 @@ def run_attempt(config: Config, output: Output, attempt: int) -> Outcome | Failu
         failure = _await(processes, output, attempt)
         if failure is not None:
             return failure
-        outcome: Outcome = receiver.recv()
-        return outcome
+        return receiver.recv()
 
 
 def _await(processes: "list[ForkServerProcess]", output: Output, attempt: int) -> Failure | None:
@@ -121,11 +133,23 @@ def _run_rank(
     rendezvous: str,
     sender: Connection | None,
 ) -> None:
-    """The body of one child process."""
+    """The body of one child process that trains."""
+    from fsdp_qwen.storage import FolderStorage
+    from fsdp_qwen.worker import run_rank
+
+    with joined_group(config, output, rank, attempt, rendezvous) as place:
+        storage = FolderStorage(path=output.checkpoints(config.run_name))
+        outcome = run_rank(config, place, output, publish=storage.publish, restore=storage.restore)
+        if sender is not None:
+            sender.send(outcome)
+
+
+@contextmanager
+def joined_group(config: Config, output: Output, rank: int, attempt: int, rendezvous: str) -> "Iterator[Place]":
+    """The place of this process among the ranks, inside their process group."""
     import torch.distributed as dist
 
-    from fsdp_qwen.storage import FolderStorage
-    from fsdp_qwen.worker import make_place, run_rank
+    from fsdp_qwen.worker import make_place
 
     _log_to(output.worker(rank) / "output.log")
     threading.Thread(target=_end_with_driver, daemon=True).start()
@@ -137,10 +161,7 @@ def _run_rank(
         world_size=config.num_workers,
         timeout=timedelta(minutes=30),
     )
-    storage = FolderStorage(path=output.checkpoints(config.run_name))
-    outcome = run_rank(config, place, output, publish=storage.publish, restore=storage.restore)
-    if sender is not None:
-        sender.send(outcome)
+    yield place
     dist.destroy_process_group()
 
 

@@ -10,8 +10,9 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,26 @@ _RAY_ENVIRONMENT = {
 
 def launch(config: Config, output: Output) -> Outcome | Failure:
     """Starts Ray, trains, stops Ray; gives back the outcome or the last failure."""
+    with running_ray(config, output) as node:
+        if isinstance(node, Failure):
+            return node
+        output.add_phase("starting-workers", 1)
+        trainer = partial(
+            make_trainer,
+            config,
+            output,
+            node,
+            body=train_rank,
+            arguments={"config": config, "output": output},
+            name=config.run_name,
+        )
+        ended: Outcome | Failure = fit(trainer, output)
+        return ended
+
+
+@contextmanager
+def running_ray(config: Config, output: Output) -> Iterator[str | Failure]:
+    """A Ray of its own that has the extra packages: the id of its node, or why they can't be had."""
     with _scratch(config) as scratch:
         _prepare_environment(scratch)
         output.add_phase("starting-ray", 1)
@@ -63,12 +84,10 @@ def launch(config: Config, output: Output) -> Outcome | Failure:
         log = (output.path / "ray.log").open("a")
         light = nullcontext() if config.packages is None else light_environment(scratch)
         with log, redirect_stdout(log), light, _ray(config, scratch) as node:
+            failure = None
             if config.packages is not None:
                 failure = install(config.packages, output, variables=_worker_environment(config, output))
-                if failure is not None:
-                    return failure
-            output.add_phase("starting-workers", 1)
-            return _fit(config, output, node)
+            yield failure or node
 
 
 @contextmanager
@@ -127,17 +146,20 @@ def _ray(config: Config, scratch: Path) -> Iterator[str]:
         ray.shutdown()
 
 
-def _fit(config: Config, output: Output, node: str) -> Outcome | Failure:
-    """Trains in a second thread, because Ray Train takes over SIGINT when it runs in the first."""
-    ended: list[Outcome | Failure] = []
+def fit(make: Callable[[], Any], output: Output) -> Any:
+    """What rank 0 of the trainer gives back, or the failure.
 
-    def fit() -> None:
+    In a second thread, because Ray Train takes over SIGINT when it runs in the first.
+    """
+    ended: list[Any] = []
+
+    def call() -> None:
         try:
-            ended.append(_make_trainer(config, output, node).fit().return_value)
+            ended.append(make().fit().return_value)
         except Exception as error:  # noqa: BLE001 - turned into the run's failure here
             ended.append(output.last_failure() or failure_of(error, None))
 
-    thread = threading.Thread(target=fit, name="fit", daemon=True)
+    thread = threading.Thread(target=call, name="fit", daemon=True)
     thread.start()
     while thread.is_alive():
         # With a timeout, so that signals get their turn.
@@ -145,7 +167,17 @@ def _fit(config: Config, output: Output, node: str) -> Outcome | Failure:
     return ended[0]
 
 
-def _make_trainer(config: Config, output: Output, node: str) -> Any:
+def make_trainer(
+    config: Config,
+    output: Output,
+    node: str,
+    *,
+    body: Callable[[dict[str, Any]], Any],
+    arguments: dict[str, Any],
+    name: str,
+    variables: Mapping[str, str] | None = None,
+) -> Any:
+    """A trainer whose workers run `body` with the arguments, each started with the variables too."""
     import ray.train
     import ray.train.torch
 
@@ -157,8 +189,8 @@ def _make_trainer(config: Config, output: Output, node: str) -> Any:
     if config.gpus_per_worker:
         resources["GPU"] = config.gpus_per_worker
     return train.torch.TorchTrainer(
-        train_rank,
-        train_loop_config={"config": config, "output": output},
+        body,
+        train_loop_config=arguments,
         torch_config=train.torch.TorchConfig(backend="nccl" if config.gpus_per_worker else "gloo"),
         scaling_config=train.ScalingConfig(
             num_workers=config.num_workers,
@@ -169,7 +201,7 @@ def _make_trainer(config: Config, output: Output, node: str) -> Any:
             label_selector=[{"ray.io/node-id": node}] * config.num_workers,
         ),
         run_config=train.RunConfig(
-            name=config.run_name,
+            name=name,
             storage_path=str(output.checkpoints(config.run_name).parent),
             failure_config=train.FailureConfig(
                 max_failures=config.max_failures,
@@ -180,7 +212,7 @@ def _make_trainer(config: Config, output: Output, node: str) -> Any:
                 FailureRecorder(output=output, num_workers=config.num_workers, max_failures=config.max_failures)
             ],
             worker_runtime_env={
-                "env_vars": _worker_environment(config, output),
+                "env_vars": {**_worker_environment(config, output), **(variables or {})},
                 **runtime_environment(config.packages),
             },
         ),

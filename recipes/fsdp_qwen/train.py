@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         output = _prepare(options.output, config, options.launcher)
     except ConfigError as error:
         return _fail(str(error), 2)
-    with _interruptible():
+    with interruptible():
         try:
             return _run(config, output, options.launcher)
         except Interrupted as stop:
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(config: Config, output: Output, launcher: str) -> int:
     """Launches the ranks and writes the result, whatever it is."""
     try:
-        _set_environment(config, output)
+        set_environment(config, output)
         ended = _launch(config, output, launcher)
     except ConfigError as error:
         return _fail(str(error), 2)
@@ -61,7 +61,7 @@ def _run(config: Config, output: Output, launcher: str) -> int:
     return 0
 
 
-def _set_environment(config: Config, output: Output) -> None:
+def set_environment(config: Config, output: Output) -> None:
     """Sets the config's variables, NCCL's log and where this code is, here and for processes started."""
     if config.determinism.is_exact:
         exact.check_process(
@@ -122,7 +122,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Turns the first SIGTERM or SIGINT into `Interrupted`; later ones must not stop cleaning."""
     numbers = (signal.SIGTERM, signal.SIGINT)
 

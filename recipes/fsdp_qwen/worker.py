@@ -50,26 +50,14 @@ def run_rank(config: Config, place: Place, output: Output, *, publish: Publish, 
 
 
 def _run(config: Config, place: Place, output: Output, *, publish: Publish, restore: Restore) -> Outcome:
-    if config.determinism.is_exact:
-        exact.check_process(
-            os.environ,
-            config.determinism.environment,
-            cpus_per_worker=config.cpus_per_worker,
-            allow_unset=False,
-        )
-        exact.check_interpreter()
-        exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
+    set_up_process(config)
     received = code_digest(code_root())
-    document = _describe(place, received, output)
+    document = describe(place, received, output)
     if config.packages is not None:
         document["distributions"] = read_distributions()
         document["installed"] = read_own_report()
     write_document(output.worker(place.rank) / "worker.json", document)
-    if config.code_digest is not None and received != config.code_digest:
-        raise TrainingFailed(
-            f"code_digest: the config says {config.code_digest}, but the worker received {received}",
-            field="code_digest",
-        )
+    check_code(config, received)
     outcome = train(config, place, output, publish=publish, restore=restore)
     # ru_maxrss is in KiB on Linux.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -77,7 +65,30 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
     return outcome
 
 
-def _describe(place: Place, received: str, output: Output) -> dict[str, object]:
+def set_up_process(config: Config) -> None:
+    """Sets torch's switches for exact mode; refuses a process that did not start for it."""
+    if not config.determinism.is_exact:
+        return
+    exact.check_process(
+        os.environ,
+        config.determinism.environment,
+        cpus_per_worker=config.cpus_per_worker,
+        allow_unset=False,
+    )
+    exact.check_interpreter()
+    exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
+
+
+def check_code(config: Config, received: str) -> None:
+    """Refuses code that is not what the config names."""
+    if config.code_digest is not None and received != config.code_digest:
+        raise TrainingFailed(
+            f"code_digest: the config says {config.code_digest}, but the worker received {received}",
+            field="code_digest",
+        )
+
+
+def describe(place: Place, received: str, output: Output) -> dict[str, object]:
     """What this process is and what it sees, for `worker.json`."""
     return {
         "format": 1,

@@ -34,6 +34,7 @@ WRONG: dict[str, tuple[str, ...]] = {
     "verify": ("absent.yaml",),
     "run": ("absent.yaml",),
     "replay": ("absent.yaml",),
+    "probe": ("absent.yaml",),
     "diff": ("absent.yaml", "absent.yaml"),
     "image": ("No:Reference",),
     "outdated": ("absent.yaml",),

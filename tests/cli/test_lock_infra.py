@@ -163,6 +163,15 @@ def test_run_of_target_eks_says_that_it_cannot_run_yet(project: DockerProject) -
     assert "target `eks` can be locked, and this version of rdlc cannot run it yet" in said.err
 
 
+def test_probe_of_target_eks_says_that_it_cannot_probe_yet(project: DockerProject) -> None:
+    project("lock", "run.yaml")
+
+    said = project("probe", LOCK)
+
+    assert said.code == 2
+    assert "target `eks` can be locked, and this version of rdlc cannot probe it yet" in said.err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
