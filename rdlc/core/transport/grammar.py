@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 # What a line without its digits must hold to be worth reading; a superset of all patterns below.
 WORTH_READING = re.compile(
-    rb"NCCL (?:WARN|version|error)| via |Using |comm x|lugin|set (?:by|to)|environment variable|rovider|platform"
-    rb"|NET/|No device|interface|GPU Direct|GDR |\.(?:cc|h|cu|cpp):|network|-> |Last error|shared memory|Mismatched"
+    rb"NCCL (?:WARN|version|error|ABORT)| via |Using network|: Using | Using (?:aws|Lib)|comm x.{0,400} (?:nNodes|Init )"
+    rb"|lugin (?!name)|lugins|set by env|environment variable to|rovider|platform|No device|libibverbs|Unable to open|ibv_"
+    rb"|GDR disabled|\.(?:cc|h|cu|cpp):|network .{0,64} not found|NET/OFI .{0,64}(?:ail|rror|RC: -|annot|ould|nable|protocol that)"
+    rb"|NET/Plugin|(?i:security.group|unreachable|unresponsive)|shared memory|/dev/shm|Mismatched|no socket interface|CUDA|memlock|Cannot alloc"
 )
-# The one form of channel lines that a log has by the million, without its digits.
+# The one form of channel lines that a log has by the million, without its digits (so `PP` is P2P).
 BULK = re.compile(
     rb"[^\n]{0,400}:: \[\] NCCL INFO Channel /? ?: \[[a-f]*\] -> \[[a-f]*\] (?:\[(?:send|receive)\] )?"
-    rb"via (?:P2P|SHM|NET)/[^\n]{1,80}"
+    rb"via (?:PP|SHM|NET)/[^\n\[]{1,80}"
 )
 
 CHANNEL = re.compile(
