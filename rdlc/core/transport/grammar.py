@@ -74,7 +74,7 @@ NOTE_RULES = (
     _rule("plugin-missing", "NCCL 2.21", r"NET/Plugin ?: No plugin found \((\S+?)\)"),
     _rule("plugin-missing", "NCCL 2.19-2.21", r"NET/Plugin ?: Plugin load returned 2 : .*No such file"),
     _rule("plugin-load-failed", "NCCL 2.18-2.21", r"NET/Plugin ?: Plugin load (?:\(\S+\) )?returned \d+ : (.*)"),
-    _rule("plugin-missing", "NCCL 2.22-2.32", r"NET/Plugin ?: Could not find:? ((?:\S+ ?)+?)(?:\.? Using internal.*|\.)?\s*$"),
+    _rule("plugin-missing", "NCCL 2.22-2.32", r"NET/Plugin ?: Could not find:? (.+?)\.?(?: Using internal .*)?\s*$"),
     _rule("plugin-loaded", "NCCL 2.18-2.32", r"NET/Plugin ?: Loaded net plugin (.+?) \(v\d+\)"),
     _rule("plugin-loaded", "NCCL 2.27-2.32", r"Successfully loaded external (?:network )?plugin (\S+)"),
     _rule("plugin-loaded", "NCCL 2.18-2.20", r"P2P plugin (\S+)"),
