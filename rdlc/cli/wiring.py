@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rdlc.adapters import python_environment
+from rdlc.adapters.log_files import find_log_files
 from rdlc.adapters.packages.default_index import default_index
 from rdlc.adapters.ray import job
 from rdlc.adapters.ray.scratch import take_scratch
@@ -218,7 +219,11 @@ class LocalCollector(LocalWorkspace):
 
     def list_logs(self, given: Sequence[Path]) -> Sequence[tuple[str, Path]]:
         """The files that are given or lie below what is given, with a name each."""
-        return files.list_files(given)
+        return [
+            (str(file.relative_to(path)) if file != path else path.name, file)
+            for path in given
+            for file in find_log_files(path)
+        ]
 
     def create_record(self, runs: Path, name: str, record_id: str) -> records.RecordFolder:
         """A fresh folder, held until it is closed."""

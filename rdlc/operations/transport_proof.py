@@ -11,10 +11,11 @@ from rdlc.core.text import one_line
 from rdlc.core.traffic.ledger import judge_ledger
 from rdlc.core.traffic.moved import moved_between, predicted_traffic
 from rdlc.core.traffic.reading import NETWORK_LIMIT_BYTES, NetworkReport, read_network_report
+from rdlc.core.transport.causes import Cause, find_causes
 from rdlc.core.transport.facts import FileFacts
 from rdlc.core.transport.judged import Expectation, JudgedTransport, SeenTransport, expected_transport, judge_transport
 from rdlc.core.transport.proofs import observe, see_gloo, see_nccl, see_nothing
-from rdlc.core.transport.report import TransportReport
+from rdlc.core.transport.report import LikelyCause, TransportReport
 from rdlc.core.transport.scan import Scanner
 from rdlc.core.transport.verdict import LogVerdict, judge_logs
 from rdlc.errors import InputError
@@ -95,7 +96,16 @@ def _report(judged: JudgedTransport, log: LogVerdict) -> TransportReport:
         moved_bytes=None,
         lines=tuple(one_line(f"{line.place}: {line.text}", limit=_LINE_LIMIT) for line in log.evidence[:_SHOWN_LINES]),
         observed={name: one_line(value, limit=_LINE_LIMIT) for name, value in observe(log).items()},
+        causes=tuple(_likely(cause) for cause in find_causes(log)) if judged.is_alarming else (),
         warnings=tuple(one_line(warning, limit=_LINE_LIMIT) for warning in log.warnings),
+    )
+
+
+def _likely(cause: Cause) -> LikelyCause:
+    return LikelyCause(
+        cause=one_line(cause.text, limit=_LINE_LIMIT),
+        fix=cause.fix,
+        line=one_line(f"{cause.evidence.place}: {cause.evidence.text}", limit=_LINE_LIMIT),
     )
 
 

@@ -41,7 +41,7 @@ def test_a_fallback_is_shown_loudly_and_recorded(session: Path, rdlc: Rdlc) -> N
     assert "Channel 00/0 : 1[1] -> 0[0] [receive] via NET/Socket/0" in done.out
     record = record_in(path)
     assert (record.kind, record.status, record.level, record.lock_id) == ("collect", "collected", "recorded", "")
-    assert "lines of logs/worker-1.out, sha256 " in record.observed["log 0003-logs-worker-1.out.log"]
+    assert "lines of logs/worker-1.out, sha256 " in record.observed["log 0002-logs-worker-1.out.log"]
 
 
 def test_what_a_script_printed_besides_is_not_kept(session: Path, rdlc: Rdlc) -> None:
@@ -81,7 +81,7 @@ def test_a_changed_line_of_a_collected_record_is_noticed(session: Path, rdlc: Rd
 @pytest.mark.parametrize(
     ("given", "code", "message"),
     [
-        ("absent", 2, "error: absent: does not exist"),
+        ("absent", 2, "error: absent: cannot be read: No such file or directory"),
         ("empty", 1, "error: empty: there is no file to read"),
         ("quiet.log", 1, "error: quiet.log: none of 1 file holds a line of NCCL or gloo"),
     ],

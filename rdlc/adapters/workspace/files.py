@@ -3,7 +3,7 @@
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from rdlc.errors import InputError, RdlcError
@@ -28,29 +28,6 @@ def read_bounded(path: Path, *, limit_bytes: int, what: str) -> bytes:
     except OSError as error:
         raise InputError(f"{what} cannot be read: {error.strerror}", file=str(path)) from error
     return data
-
-
-def list_files(given: Sequence[Path]) -> list[tuple[str, Path]]:
-    """The regular files that are given or lie below given folders, in order, each with a name.
-
-    Below a folder no link is followed. Raises InputError for what is not there or cannot be listed.
-    """
-    found: list[tuple[str, Path]] = []
-    for path in given:
-        if not path.is_dir():
-            if not path.exists():
-                raise InputError("does not exist", file=str(path))
-            found.append((path.name, path))
-            continue
-        for folder, folders, names in os.walk(path, onerror=_refuse_listing):
-            folders.sort()
-            below = [Path(folder) / name for name in sorted(names)]
-            found += [(str(file.relative_to(path)), file) for file in below if stat.S_ISREG(file.lstat().st_mode)]
-    return found
-
-
-def _refuse_listing(error: OSError) -> None:
-    raise InputError(f"cannot be listed: {error.strerror}", file=str(error.filename)) from error
 
 
 def read_chunks(path: Path) -> Iterator[bytes]:
