@@ -40,9 +40,8 @@ class Watch:
     _found: dict[str, object] | None = None
     _why: str = "no step was watched"
 
-    def begin(self, step: int, backend: str) -> None:
+    def begin(self, backend: str) -> None:
         """What is recorded up to now belongs to no step."""
-        del step
         entries = self._read(backend)
         self._last = max((entry["record_id"] for entry in entries), default=-1) if entries is not None else None
 

@@ -66,19 +66,23 @@ class Recorder:
         """A reading after `step` updates; a collective."""
         started = time.perf_counter()
         synchronize(self.place.device)
+        asked = time.perf_counter()
         before = take_snapshot()
+        read_s = time.perf_counter() - asked
         known = self._peers
         everyone = _exchange(before, self.place)
         self._peers = match(self.place.rank, everyone)
         reading = self._describe(step, before, gone=len(known.keys() - self._peers.keys()), everyone=everyone)
         self._readings.append(reading)
+        # Asking the kernel, and all of it: with telling the others, and waiting for them.
+        reading["read_s"] = round(read_s, 6)
         reading["took_s"] = round(time.perf_counter() - started, 6)
         self._write()
         # The others may not go on before the counters that the next interval starts from are read.
         synchronize(self.place.device)
         self._add_outside(before, take_snapshot())
         synchronize(self.place.device)
-        self._flight.begin(step, dist.get_backend())
+        self._flight.begin(dist.get_backend())
 
     @contextmanager
     def outside(self) -> Iterator[None]:

@@ -39,7 +39,8 @@ class Reading:
     """All counters after `step` updates; None where a source could not be read, and `why` says why.
 
     `sockets` has a counter per other rank, `gone` the number of sockets between ranks that were
-    closed since the reading before, whose bytes are lost.
+    closed since the reading before, whose bytes are lost. Asking the kernel took `read_s`, and the
+    whole reading, with waiting for the other ranks, `took_s`.
     """
 
     step: int
@@ -48,6 +49,7 @@ class Reading:
     interfaces: Mapping[str, Counter] | None
     efa: Mapping[str, Counter] | None
     why: Mapping[str, str]
+    read_s: float
     took_s: float
 
 
@@ -144,6 +146,7 @@ def _read_reading(fields: Fields, world_size: int) -> Reading:
         interfaces=counters.get("interfaces"),
         efa=counters.get("efa"),
         why=why,
+        read_s=seconds(fields, "read_s"),
         took_s=seconds(fields, "took_s"),
     )
 

@@ -34,7 +34,8 @@ def test_a_report_is_read_into_types() -> None:
             interfaces={"lo": Counter(sent=999, received=999), "eth0": Counter(sent=0, received=0)},
             efa=None,
             why={"efa": NO_EFA},
-            took_s=0.001,
+            read_s=0.001,
+            took_s=0.01,
         ),
     )
     assert read.recorded == (Recorded(kind="all-gather", size_bytes=64, count=2),)
