@@ -14,7 +14,7 @@ from rdlc.cli.edge import Answer, Session
 from rdlc.cli.lock import read_settings
 from rdlc.cli.paths import shown
 from rdlc.cli.progress import RunProgress, span_words
-from rdlc.cli.transport_alarm import show_alarm
+from rdlc.cli.transport_alarm import show_transport
 from rdlc.cli.wiring import LocalMachine
 from rdlc.core.canonical import Json
 from rdlc.core.infra.prices import read_node_price
@@ -110,7 +110,7 @@ def _show(console: Console, result: RunResult) -> None:
         write_line(console, f"            {sentence}")
     _show_findings(console, record)
     if record.transport is not None:
-        show_alarm(console, record.transport)
+        show_transport(console, record.transport)
     write_line(console, f"  lock      {record.lock_id}")
     write_line(console, f"  record    {shown(result.path)}")
     if record.kind == "run":

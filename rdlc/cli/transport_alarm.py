@@ -21,6 +21,14 @@ _TITLES = {
 _SHOWN_LINES = 3
 
 
+def show_transport(console: Console, report: TransportReport) -> None:
+    """Shows the alarm, or the bytes that agree with what was proven."""
+    if report.judged.finding in _TITLES:
+        show_alarm(console, report)
+    elif ledger := describe_bytes(report):
+        write_line(console, f"  bytes     {ledger}")
+
+
 def show_alarm(console: Console, report: TransportReport) -> None:
     """Shows why the transport of a run is not fine; nothing for one that is."""
     title = _TITLES.get(report.judged.finding)

@@ -1,5 +1,6 @@
 """After a run: read what it left, and judge it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
 from rdlc.operations.record_files import load_outcome, read_file, read_workers
 from rdlc.operations.run_packages import observe_setup
-from rdlc.operations.run_transport import judge_run_transport
+from rdlc.operations.run_transport import describe_run_floors, judge_run_transport
 
 DRIVER_LOG = "driver.log"
 _NO_BASELINE = "no baseline stands beside the lock, so no outcome was compared"
@@ -67,7 +68,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         reason=reason,
         level=judgement.level,
         evidence=judgement.evidence,
-        remarks=(*_describe(path, machine), *_yanked(workers)) if is_finished else (),
+        remarks=_remark(path, workers, machine) if is_finished else (),
         steps_done=read.outcome.last_step if read else 0,
         checks=checks,
         outcome=_outcome_words(prepared, record, comparison),
@@ -87,7 +88,11 @@ def _describe(path: Path, machine: Machine) -> tuple[str, ...]:
     return describe_result(result, name=RESULT_FILE) if result else ()
 
 
-def _yanked(workers: list[WorkerReport]) -> tuple[str, ...]:
+def _remark(path: Path, workers: Sequence[WorkerReport], machine: Machine) -> tuple[str, ...]:
+    return (*_describe(path, machine), *describe_run_floors(workers, path, machine), *_yanked(workers))
+
+
+def _yanked(workers: Sequence[WorkerReport]) -> tuple[str, ...]:
     names = find_yanked([worker.installed for worker in workers])
     return (f"yanked from the index, and installed as locked: {', '.join(names)}",) if names else ()
 

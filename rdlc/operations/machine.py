@@ -7,7 +7,6 @@ from typing import Protocol
 
 from rdlc.operations.follow import Job, Tail
 from rdlc.operations.transport_proof import Evidence
-from rdlc.operations.workspace import Workspace
 
 
 class Record(Protocol):
@@ -31,7 +30,7 @@ class Order:
     token: str
 
 
-class Machine(Workspace, Evidence, Protocol):
+class Machine(Evidence, Protocol):
     """This machine as one that runs recipes."""
 
     def shell(self) -> Mapping[str, str]:

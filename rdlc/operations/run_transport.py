@@ -7,6 +7,8 @@ from pathlib import Path
 from rdlc.core.conformance import WorkerReport
 from rdlc.core.launch import total_steps
 from rdlc.core.outcome import Outcome
+from rdlc.core.traffic.floor_words import Workload, describe_floors
+from rdlc.core.traffic.moved import predicted_traffic
 from rdlc.core.transport.cost import describe_cost, measure_cost
 from rdlc.core.transport.judged import describe_judgement
 from rdlc.core.transport.report import TransportReport
@@ -15,7 +17,7 @@ from rdlc.operations.follow import Listener
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
 from rdlc.operations.record_files import load_outcome, read_workers
-from rdlc.operations.transport_proof import prove_transport
+from rdlc.operations.transport_proof import prove_transport, read_network_reports
 
 
 def check_warm_transport(prepared: Prepared, record: Path, machine: Machine, listener: Listener) -> str:
@@ -31,6 +33,32 @@ def check_warm_transport(prepared: Prepared, record: Path, machine: Machine, lis
     if not report.judged.is_alarming or (network is not None and network.on_fallback == "warn"):
         return ""
     return f"network.on_fallback: {describe_judgement(report.judged).removeprefix('transport: ')}"
+
+
+def describe_run_floors(workers: Sequence[WorkerReport], record: Path, machine: Machine) -> tuple[str, ...]:
+    """The least time of a step for computing and for the wire, beside which the real one is seen."""
+    try:
+        reports = read_network_reports(record, machine)
+    except InputError:
+        # Said with the transport.
+        return ()
+    traffic, devices = predicted_traffic(reports), {worker.device for worker in workers}
+    if traffic is None or len(devices) != 1:
+        return ()
+    work = reports[0].workload
+    return (
+        describe_floors(
+            Workload(
+                layout=work.layout,
+                traffic=traffic,
+                device=devices.pop(),
+                tokens=work.rows_per_rank * traffic.ranks * work.sequence_length,
+                sequence_length=work.sequence_length,
+                # One machine, so there is no wire; that of a cluster comes with running on one.
+                wire_bytes_per_s=None,
+            )
+        ),
+    )
 
 
 def judge_run_transport(

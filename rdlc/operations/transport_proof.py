@@ -1,17 +1,29 @@
 """Which transport a run's own files prove: NCCL's lines, and the bytes that its sockets moved."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from rdlc.core.conformance import WorkerReport, common_network
 from rdlc.core.lockfile import RunLock
-from rdlc.core.transport.judged import SeenTransport, expected_transport, judge_transport
+from rdlc.core.text import one_line
+from rdlc.core.traffic.ledger import judge_ledger
+from rdlc.core.traffic.moved import moved_between, predicted_traffic
+from rdlc.core.traffic.reading import NETWORK_LIMIT_BYTES, NetworkReport, read_network_report
+from rdlc.core.transport.facts import FileFacts
+from rdlc.core.transport.judged import expected_transport, judge_transport
+from rdlc.core.transport.proofs import observe, see_gloo, see_nccl, see_nothing
 from rdlc.core.transport.report import TransportReport
+from rdlc.core.transport.scan import Scanner
+from rdlc.core.transport.verdict import judge_logs
+from rdlc.errors import InputError
+from rdlc.operations.workspace import Workspace
+
+_LINE_LIMIT = 300
+_SHOWN_LINES = 8
 
 
-class Evidence(Protocol):
+class Evidence(Workspace, Protocol):
     """The files of a record that tell of its transport."""
 
     def nccl_logs(self, record: Path) -> Sequence[Path]:
@@ -27,28 +39,39 @@ class Evidence(Protocol):
         ...
 
 
+def read_network_reports(record: Path, files: Evidence) -> list[NetworkReport]:
+    """What each rank counted; raises InputError for a bad report."""
+    return [
+        read_network_report(
+            files.read(path, limit_bytes=NETWORK_LIMIT_BYTES, what="what a rank counted"), name=str(path)
+        )
+        for path in files.network_reports(record)
+    ]
+
+
 def prove_transport(lock: RunLock, workers: Sequence[WorkerReport], record: Path, files: Evidence) -> TransportReport:
     """What the files of a record prove of its transport, held against what the lock asks for."""
     due = expected_transport(lock.sections)
-    seen = _GLOO if common_network(workers) == "gloo" else _NOTHING
-    if seen is _NOTHING and files.nccl_logs(record):
-        seen = replace(seen, reason="NCCL left its lines, and they were not judged")
-    return TransportReport(judged=judge_transport(seen, due), predicted_bytes=None, moved_bytes=None, observed={})
+    try:
+        reports = read_network_reports(record, files)
+        log = judge_logs([_scan(path, record, files) for path in files.nccl_logs(record)])
+    except InputError as error:
+        seen = see_nothing(f"what it left cannot be read: {error.message}")
+        return TransportReport(judged=judge_transport(seen, due), predicted_bytes=None, moved_bytes=None, observed={})
+    ledger = judge_ledger(predicted_traffic(reports), moved_between(reports))
+    seen = see_gloo(ledger) if common_network(workers) == "gloo" else see_nccl(log, ledger)
+    return TransportReport(
+        judged=judge_transport(seen, due),
+        predicted_bytes=ledger.predicted_bytes,
+        moved_bytes=ledger.moved_bytes,
+        lines=tuple(one_line(f"{line.place}: {line.text}", limit=_LINE_LIMIT) for line in log.evidence[:_SHOWN_LINES]),
+        observed={name: one_line(value, limit=_LINE_LIMIT) for name, value in observe(log).items()},
+        warnings=tuple(one_line(warning, limit=_LINE_LIMIT) for warning in log.warnings),
+    )
 
 
-_GLOO = SeenTransport(
-    verdict="unknown",
-    transport="none",
-    is_applicable=False,
-    proof="none",
-    has_disagreement=False,
-    reason="the workers used gloo, which has one transport: TCP",
-)
-_NOTHING = SeenTransport(
-    verdict="unknown",
-    transport="none",
-    is_applicable=True,
-    proof="none",
-    has_disagreement=False,
-    reason="no worker said what it talked over",
-)
+def _scan(path: Path, record: Path, files: Evidence) -> FileFacts:
+    scanner = Scanner(str(path.relative_to(record)))
+    for chunk in files.read_chunks(path):
+        scanner.feed(chunk)
+    return scanner.finish()

@@ -24,10 +24,9 @@ from rdlc.core.text import one_line
 from rdlc.errors import InputError
 from rdlc.operations.record_files import load_outcome
 from rdlc.operations.transport_proof import Evidence, prove_transport
-from rdlc.operations.workspace import Workspace
 
 
-class Archive(Workspace, Evidence, Protocol):
+class Archive(Evidence, Protocol):
     """What verifying needs of the machine."""
 
     def hash_files(self, path: Path) -> dict[str, str]:

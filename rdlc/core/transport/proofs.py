@@ -1,0 +1,63 @@
+"""NCCL's lines and the bytes that were moved, put together: what a run used, and how far that is proven."""
+
+from rdlc.core.traffic.ledger import LedgerVerdict, combine
+from rdlc.core.transport.judged import SeenTransport
+from rdlc.core.transport.verdict import LogVerdict
+
+
+def see_gloo(ledger: LedgerVerdict) -> SeenTransport:
+    """A run over gloo: there is no transport to judge, but bytes were counted all the same."""
+    return SeenTransport(
+        verdict="unknown",
+        transport="none",
+        is_applicable=False,
+        proof="none",
+        has_disagreement=False,
+        reason=f"the workers used gloo, which talks TCP only; {ledger.reason}",
+    )
+
+
+def see_nothing(reason: str) -> SeenTransport:
+    """A run of which nothing is known."""
+    return SeenTransport(
+        verdict="unknown", transport="none", is_applicable=True, proof="none", has_disagreement=False, reason=reason
+    )
+
+
+def see_nccl(log: LogVerdict, ledger: LedgerVerdict) -> SeenTransport:
+    """A run over NCCL by both proofs.
+
+    Where its lines prove nothing, bytes alone can prove that TCP carried the data, and so a fallback;
+    that it was not TCP does not say what it was. A communicator of one rank has no transport: the
+    workers did use NCCL, so the run is judged all the same where there are several.
+    """
+    proof = combine(verdict=log.verdict, transport=log.transport, is_applicable=log.is_applicable, ledger=ledger)
+    verdict, transport, reason = log.verdict, log.transport, log.reason
+    if proof.disagrees:
+        reason = proof.reason
+    elif verdict == "unknown" and proof.proof == "bytes" and ledger.carried == "tcp":
+        verdict, transport, reason = "fallback", "socket", ledger.reason
+    return SeenTransport(
+        verdict=verdict,
+        transport=transport,
+        is_applicable=log.is_applicable,
+        proof=proof.proof,
+        has_disagreement=proof.disagrees,
+        reason=reason,
+    )
+
+
+def observe(log: LogVerdict) -> dict[str, str]:
+    """What NCCL said of itself and of its network, by name; values that differ are all there."""
+    named = {
+        "NCCL": log.nccl_versions,
+        "network plugin": log.plugin_names,
+        "network plugin file": log.plugin_paths,
+        "aws-ofi-nccl": log.plugin_versions,
+        "libfabric": log.libfabric_versions,
+        "libfabric provider": log.providers,
+        "libfabric fabric": log.fabrics,
+        "interface": log.interfaces,
+        **dict(sorted(log.variables.items())),
+    }
+    return {name: ", ".join(values) for name, values in named.items() if values}

@@ -1,0 +1,274 @@
+"""The processes of one log file while it is read: which line belongs to which rank of which communicator."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rdlc.core.transport import grammar
+from rdlc.core.transport.envelope import Message, Process
+from rdlc.core.transport.facts import ChannelFact, Evidence, NetworkFact, ProcessFacts, RankFacts
+
+MOST_RANKS = 50_000
+_MOST_NAMES = 16
+
+
+@dataclass(slots=True)
+class _Channel:
+    kind: str
+    name: str
+    evidence: Evidence
+    count: int = 0
+    gpu_direct: int = 0
+    repeats: int = 0
+
+    def freeze(self) -> ChannelFact:
+        return ChannelFact(
+            kind=self.kind,
+            name=self.name,
+            count=self.count,
+            gpu_direct=self.gpu_direct,
+            repeats=self.repeats,
+            evidence=self.evidence,
+        )
+
+
+@dataclass(slots=True)
+class _Network:
+    name: str
+    evidence: Evidence
+    repeats: int
+
+    def freeze(self) -> NetworkFact:
+        return NetworkFact(name=self.name, repeats=self.repeats, evidence=self.evidence)
+
+
+@dataclass(slots=True)
+class _Rank:
+    pointer: str = ""
+    comm_id: str = ""
+    parent: str = ""
+    group: str = ""
+    rank: int | None = None
+    num_ranks: int | None = None
+    num_nodes: int | None = None
+    is_multi_node_nvlink: bool = False
+    is_complete: bool = False
+    repeats: int = 0
+    evidence: Evidence | None = None
+    networks: dict[str, _Network] = field(default_factory=dict)
+    channels: dict[tuple[str, str], _Channel] = field(default_factory=dict)
+
+    def fits(self, rank: int, peer: int) -> bool:
+        """Whether a channel line between these ranks can be of this communicator."""
+        if self.rank is None or self.num_ranks is None:
+            return True
+        return self.rank == rank and peer < self.num_ranks
+
+    def freeze(self) -> RankFacts:
+        return RankFacts(
+            pointer=self.pointer,
+            comm_id=self.comm_id,
+            parent=self.parent,
+            group=self.group,
+            rank=self.rank,
+            num_ranks=self.num_ranks,
+            num_nodes=self.num_nodes,
+            is_multi_node_nvlink=self.is_multi_node_nvlink,
+            is_complete=self.is_complete,
+            repeats=self.repeats,
+            networks=tuple(item.freeze() for item in self.networks.values()),
+            channels=tuple(item.freeze() for item in self.channels.values()),
+            evidence=self.evidence,
+        )
+
+
+@dataclass(slots=True)
+class _State:
+    ranks: list[_Rank] = field(default_factory=list)
+    # Networks announced before the communicator that uses them.
+    waiting: dict[str, _Network] = field(default_factory=dict)
+    providers: dict[str, Evidence] = field(default_factory=dict)
+    fabrics: dict[str, None] = field(default_factory=dict)
+
+    def of_pointer(self, pointer: str) -> _Rank | None:
+        return next((rank for rank in reversed(self.ranks) if rank.pointer == pointer), None)
+
+
+class Tracker:
+    """Puts what messages say of communicators in its place."""
+
+    def __init__(self) -> None:
+        self._states: dict[Process, _State] = {}
+        self.num_ranks = 0
+        self.is_cut = False
+        self.hosts: dict[str, None] = {}
+
+    def take(self, message: Message, evidence: Evidence) -> bool:
+        """Notes what a message says of a communicator; False if it says nothing of one."""
+        process, text = message.process, message.text
+        if process is None:
+            return False
+        state = self._state(process)
+        if state is None:
+            return False
+        if "Channel " in text and (match := grammar.CHANNEL.match(text)):
+            return self._take_channel(state, match, evidence, message.repeats)
+        if match := grammar.COLLNET.match(text):
+            return self._count(state, int(match["source"]), 0, ("COLLNET", match["name"]), evidence, message.repeats)
+        if "comm 0x" in text:
+            return self._take_communicator(state, text, evidence, message.repeats)
+        if match := grammar.NETWORK.match(text):
+            return self._take_network(state, match["name"], evidence, message.repeats)
+        if match := grammar.PROVIDER.match(text):
+            if len(state.providers) < _MOST_NAMES:
+                state.providers.setdefault(match["name"], evidence)
+            if match["fabric"] and len(state.fabrics) < _MOST_NAMES:
+                state.fabrics[match["fabric"]] = None
+            return True
+        return False
+
+    def freeze(self) -> tuple[ProcessFacts, ...]:
+        """All that was noted, in the order in which the processes first spoke."""
+        return tuple(
+            ProcessFacts(
+                process=process,
+                ranks=tuple(rank.freeze() for rank in state.ranks),
+                stray_networks=tuple(network.freeze() for network in state.waiting.values()),
+                providers=dict(state.providers),
+                fabrics=tuple(state.fabrics),
+            )
+            for process, state in self._states.items()
+        )
+
+    def _state(self, process: Process) -> _State | None:
+        state = self._states.get(process)
+        if state is None:
+            if len(self._states) >= MOST_RANKS:
+                self.is_cut = True
+                return None
+            state = self._states[process] = _State()
+            if len(self.hosts) < _MOST_NAMES * 1024:
+                self.hosts[process.host] = None
+        return state
+
+    def _new_rank(self, state: _State) -> _Rank:
+        rank = _Rank()
+        if self.num_ranks >= MOST_RANKS:
+            self.is_cut = True
+            return rank
+        self.num_ranks += 1
+        state.ranks.append(rank)
+        return rank
+
+    def _take_communicator(self, state: _State, text: str, evidence: Evidence, repeats: int) -> bool:
+        if match := grammar.COMM_NODES.search(text):
+            rank = self._rank_of(state, match, evidence, comm_id="")
+            rank.num_nodes = int(match["nodes"])
+            rank.is_multi_node_nvlink = rank.is_multi_node_nvlink or (match["mnnvl"] or "0") != "0"
+            rank.evidence = evidence
+        elif match := grammar.COMM_INIT.search(text):
+            comm_id = grammar.COMM_ID.search(match["middle"])
+            rank = self._rank_of(state, match, evidence, comm_id=comm_id[1] if comm_id else "")
+            if parent := grammar.COMM_PARENT.search(match["middle"]):
+                rank.parent = parent[1]
+                rank.group = f"{parent[2] or ''}/{parent[3] or ''}"
+            rank.is_complete = rank.is_complete or match["state"] == "COMPLETE"
+        else:
+            return False
+        rank.repeats = max(rank.repeats, repeats)
+        self._give_waiting(state, rank)
+        return True
+
+    def _rank_of(self, state: _State, match: re.Match[str], evidence: Evidence, *, comm_id: str) -> _Rank:
+        """The rank that the line is about; another one if its address now is another communicator's."""
+        rank = state.of_pointer(match["pointer"])
+        if rank is not None and comm_id and rank.comm_id not in ("", comm_id):
+            rank = None
+        if rank is not None and rank.num_ranks not in (None, int(match["ranks"])):
+            rank = None
+        if rank is None:
+            # Channels that were seen before any line named their communicator were of this one.
+            is_first = len(state.ranks) == 1 and not state.ranks[0].pointer
+            rank = state.ranks[0] if is_first else self._new_rank(state)
+            rank.pointer, rank.evidence = match["pointer"], evidence
+        rank.rank, rank.num_ranks = int(match["rank"]), int(match["ranks"])
+        rank.comm_id = rank.comm_id or comm_id
+        return rank
+
+    def _give_waiting(self, state: _State, rank: _Rank) -> None:
+        if state.waiting and not rank.networks:
+            rank.networks.update(state.waiting)
+            state.waiting.clear()
+
+    def _take_network(self, state: _State, text: str, evidence: Evidence, repeats: int) -> bool:
+        name = grammar.network_name(text)
+        if not name:
+            return False
+        last = state.ranks[-1] if state.ranks else None
+        owner = state.waiting if last is None or last.networks or not last.pointer else last.networks
+        if name in owner:
+            owner[name].repeats = max(owner[name].repeats, repeats)
+        elif len(owner) < _MOST_NAMES:
+            owner[name] = _Network(name=name, evidence=evidence, repeats=repeats)
+        return True
+
+    def _take_channel(self, state: _State, match: re.Match[str], evidence: Evidence, repeats: int) -> bool:
+        source, target = int(match["source"]), int(match["target"])
+        own, peer = (target, source) if match["way"] == "receive" else (source, target)
+        kind, rest = match["kind"], match["rest"]
+        if kind != "NET":
+            name = re.split(r"[/\s]", rest, maxsplit=1)[0][:32]
+            return self._count(state, own, peer, (kind, name), evidence, repeats)
+        path = grammar.NET_PATH.fullmatch(rest)
+        name = path["name"] if path else _cut_name(rest)
+        if not name:
+            return False
+        is_direct = path is not None and "/GDRDMA" in path["suffixes"]
+        return self._count(state, own, peer, (kind, name[:64]), evidence, repeats, is_direct=is_direct)
+
+    def _count(
+        self,
+        state: _State,
+        own: int,
+        peer: int,
+        path: tuple[str, str],
+        evidence: Evidence,
+        repeats: int,
+        *,
+        is_direct: bool = False,
+    ) -> bool:
+        rank = self._channel_owner(state, own, peer, path[0])
+        channel = rank.channels.get(path)
+        if channel is None:
+            if len(rank.channels) >= _MOST_NAMES:
+                self.is_cut = True
+                return True
+            channel = rank.channels[path] = _Channel(kind=path[0], name=path[1], evidence=evidence)
+        channel.count += 1
+        channel.gpu_direct += is_direct
+        channel.repeats += repeats
+        return True
+
+    def _channel_owner(self, state: _State, own: int, peer: int, kind: str) -> _Rank:
+        """The latest communicator of the process that the line fits; over the network, one that spans nodes."""
+        fitting = [rank for rank in _latest(state.ranks) if rank.fits(own, peer)]
+        if kind == "NET":
+            fitting.sort(key=lambda rank: rank.num_nodes == 1)
+        if fitting:
+            return fitting[0]
+        if state.ranks:
+            return state.ranks[-1]
+        rank = self._new_rank(state)
+        rank.rank = own
+        return rank
+
+
+def _latest(ranks: list[_Rank]) -> Iterator[_Rank]:
+    """The latest ones, not all: a process may open thousands."""
+    return reversed(ranks[-64:])
+
+
+def _cut_name(rest: str) -> str:
+    """The network in a path that another line was written into; only names that are known."""
+    names = (name for name in grammar.KNOWN_NETWORKS if rest.startswith(f"{name}/"))
+    return next(names, "")
