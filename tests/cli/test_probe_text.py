@@ -1,6 +1,7 @@
 """A probe for people and as JSON, from made-up figures."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from io import StringIO
 from pathlib import Path
@@ -16,12 +17,14 @@ from rdlc.core.probe.panels import Panel, make_panels
 from rdlc.core.probe.prediction import hourly_loss, predict_steps, tabulate
 from rdlc.core.probe.reading import read_probe
 from rdlc.core.record import RunRecord
+from rdlc.core.transport.judged import Expectation, JudgedTransport, SeenTransport
+from rdlc.core.transport.report import TransportReport
 from rdlc.operations.probe import Findings, ProbeResult
 from tests.core.probe.samples import TRAFFIC, one_arm, two_arms
 
 
 def result_of(
-    data: bytes, *, step_s: float | None = None, usd: str | None = None, proof: str = "not applicable"
+    data: bytes, *, step_s: float | None = None, usd: str | None = None, finding: str = "not-applicable"
 ) -> ProbeResult:
     probe = read_probe(data, name="probe.jsonl")
     predictions = predict_steps(probe, TRAFFIC, measured_step_s=step_s)
@@ -33,9 +36,23 @@ def result_of(
         measured_step_s=step_s,
         predictions=predictions,
         loss=hourly_loss(predictions, measured_step_s=step_s, usd_per_h=usd_per_h),
-        proofs={arm.name: proof for arm in probe.arms},
+        proofs={arm.name: make_report(finding) for arm in probe.arms},
     )
     return ProbeResult(record=make_record(), path=Path("/records/it"), usd_per_h=usd_per_h, findings=findings)
+
+
+def make_report(finding: str) -> TransportReport:
+    seen = SeenTransport(
+        verdict="unknown" if finding in ("unknown", "not-applicable") else finding,
+        transport="socket" if finding == "fallback" else "none",
+        is_applicable=finding != "not-applicable",
+        proof="log" if finding == "fallback" else "none",
+        has_disagreement=False,
+        reason="no line names a communicator",
+    )
+    due = Expectation(transport="", origin="")
+    judged = JudgedTransport(finding=finding, seen=seen, due=due)
+    return TransportReport(judged=judged, predicted_bytes=None, moved_bytes=None, observed={})
 
 
 def make_record(**changes: str) -> RunRecord:
@@ -69,7 +86,7 @@ def test_one_arm_says_that_a_ratio_is_not_applicable() -> None:
     assert text_of(result_of(one_arm())) == snapshot("""\
 measured  toy in 1 min 5 s
   locked transport: gloo, 2 ranks on 1 node (1 host), cpu
-    proof     not applicable: NCCL was not used
+    transport: not applicable, NCCL was not used
     note      gloo moves everything over TCP sockets, so the locked transport is TCP itself
 
 bus bandwidth by size, as nccl-tests counts it; the median of the repeats
@@ -127,15 +144,15 @@ one step moves 6,815,744 bytes from each rank, 0 from each node to others
 
 
 def test_two_arms_have_a_ratio_a_prediction_and_what_a_fallback_loses() -> None:
-    text = text_of(result_of(two_arms(), step_s=0.01, usd="9.20", proof="not proven"), status="unproven")
+    text = text_of(result_of(two_arms(), step_s=0.01, usd="9.20", finding="unknown"), status="unproven")
 
     assert text == snapshot("""\
 unproven  toy in 1 min 5 s
   locked transport: nccl, 2 ranks on 1 node (1 host), cpu
-    proof     not proven over which transport this was measured
+    transport: not proven: no line names a communicator; the lock names none
   TCP: nccl, 2 ranks on 1 node (1 host), cpu
     set       NCCL_NET=Socket NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1
-    proof     not proven over which transport this was measured
+    transport: not proven: no line names a communicator; the lock names none
     note      a stand-in
 
 bus bandwidth by size, as nccl-tests counts it; the median of the repeats
@@ -216,6 +233,18 @@ def test_without_a_baseline_neither_step_nor_loss_is_measured() -> None:
     )
 
 
+def test_of_an_arm_that_went_elsewhere_no_cost_follows() -> None:
+    result = result_of(two_arms(), step_s=0.01, usd="9.20", finding="fallback")
+    assert result.findings is not None
+
+    alarming = replace(result, findings=replace(result.findings, loss=None))
+    lines = text_of(alarming, status="wrong-transport").splitlines()
+
+    assert result.findings.is_alarming
+    assert lines[2] == "    transport: fell back to socket, and the lock names none; proven by NCCL's own lines"
+    assert lines[-4] == "  an hour of fallback     not measured: an arm went over another transport"
+
+
 def test_what_failed_says_why_and_shows_no_figure() -> None:
     result = ProbeResult(
         record=make_record(status="failed", reason="rank 1 was killed"),
@@ -248,14 +277,31 @@ failed  toy in 1 min 5 s
 
 
 def test_json_has_every_figure_in_bytes_and_seconds() -> None:
-    document = result_document(result_of(two_arms(), step_s=0.01, usd="9.20", proof="not proven"))
+    document = result_document(result_of(two_arms(), step_s=0.01, usd="9.20", finding="unknown"))
 
     assert json.loads(json.dumps(document)) == document
     assert document["arms"][1] == snapshot(
         {
             "name": "tcp",
             "note": "a stand-in",
-            "transport": "not proven",
+            "transport": {
+                "finding": "unknown",
+                "verdict": "unknown",
+                "transport": "none",
+                "applicable": True,
+                "proof": "none",
+                "disagreement": False,
+                "reason": "no line names a communicator",
+                "expected": "",
+                "expected_from": "",
+                "predicted_bytes": None,
+                "moved_bytes": None,
+                "lines": [],
+                "causes": [],
+                "observed": {},
+                "warnings": [],
+                "cost": [],
+            },
             "backend": "nccl",
             "torch": "2.13.0",
             "nccl": "2.28.9",
