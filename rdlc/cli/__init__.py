@@ -22,8 +22,10 @@ COMMANDS = {
     "replay": "Run a lock again, refuse on drift, and prove that it is the same.",
     "probe": "Measure the locked transport and TCP: what a fallback would cost.",
     "diff": "Show what differs between locks, records and baselines.",
+    "collect": "Make a record of a run that rdlc did not start.",
     "image": "Show what is in an image; with two, what moved between them.",
     "outdated": "Say whether upstream has moved since a lock was made.",
+    "transport": "Say which transport NCCL's logs prove, for each communicator.",
     "runs": "List the records here, newest first.",
     "destroy": "Take a stack away.",
 }

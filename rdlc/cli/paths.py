@@ -13,6 +13,9 @@ def shown(path: Path) -> str:
 
 
 def project_runs() -> Path | None:
-    """The folder of the records of the project around the current folder; None without a project."""
+    """The folder of the records of the project around the current folder, or in it; None without either."""
     project = find_project(Path.cwd())
-    return project / "runs" if project else None
+    if project is not None:
+        return project / "runs"
+    # Runs that were collected need no project.
+    return Path.cwd() / "runs" if (Path.cwd() / "runs").is_dir() else None

@@ -81,7 +81,8 @@ def _check_online(session: Session, verification: Verification, plain_http: tupl
 def _show(console: Console, verification: Verification, asked: int | None) -> None:
     word = "invalid" if verification.findings else "intact"
     write_line(console, f"{word}  {verification.kind}  {shown(verification.path)}")
-    write_line(console, f"lock  {verification.id}")
+    if verification.id:
+        write_line(console, f"lock  {verification.id}")
     for finding in verification.findings:
         write_line(console, f"  section {finding.section}: {finding.file}: {finding.message}")
     for note in verification.notes:

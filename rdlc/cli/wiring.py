@@ -5,10 +5,12 @@ import os
 import secrets
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rdlc.adapters import python_environment
+from rdlc.adapters.log_files import find_log_files
 from rdlc.adapters.packages.default_index import default_index
 from rdlc.adapters.ray import job
 from rdlc.adapters.ray.scratch import take_scratch
@@ -18,7 +20,7 @@ from rdlc.core.packages.base import Base
 from rdlc.core.provenance import GitState
 from rdlc.core.sections import EnvironmentSection
 from rdlc.errors import InputError
-from rdlc.operations.machine import Order
+from rdlc.operations.machine import Order, Record
 
 
 class LocalWorkspace:
@@ -210,6 +212,38 @@ class LocalMachine(LocalWorkspace):
     def sleep(self, seconds: float) -> None:
         """Waits."""
         time.sleep(seconds)
+
+
+class LocalCollector(LocalWorkspace):
+    """This machine as one that makes records of logs."""
+
+    def list_logs(self, given: Sequence[Path]) -> Sequence[tuple[str, Path]]:
+        """The files that are given or lie below what is given, with a name each."""
+        return [
+            (str(file.relative_to(path)) if file != path else path.name, file)
+            for path in given
+            for file in find_log_files(path)
+        ]
+
+    def create_record(self, runs: Path, name: str, record_id: str) -> records.RecordFolder:
+        """A fresh folder, held until it is closed."""
+        return records.create_record(runs, name, record_id)
+
+    def discard(self, record: Record) -> None:
+        """Takes the folder away again."""
+        records.discard_record(record.path)
+        record.close(is_settled=False)
+
+    @contextmanager
+    def writing(self, path: Path) -> Iterator[Callable[[bytes], object]]:
+        """A new file, by the function that adds bytes to it."""
+        path.parent.mkdir(exist_ok=True)
+        with path.open("xb") as file:
+            yield file.write
+
+    def clock(self) -> str:
+        """The time as `2026-11-30T12:00:00Z`, whatever `SOURCE_DATE_EPOCH` says."""
+        return _text(datetime.datetime.now(tz=datetime.UTC))
 
 
 class LocalArchive(LocalWorkspace):

@@ -24,9 +24,9 @@ _WITHOUT_EFFECT = ("run",)
 class Side:
     """What one lock, record or baseline says.
 
-    `digests` has every section, `payloads` is None where only digests are known. `observed` is what
-    was seen of the run, `accepted` maps a section to the reason why it was allowed to drift, and
-    `remarks` says what is wrong with the side itself. `image` is None where no image is known.
+    `digests` has every section, and none for a record without a lock; `payloads` is None where only
+    digests are known. `observed` is what was seen of the run, `accepted` maps a section to the reason
+    why it was allowed to drift, and `remarks` says what is wrong with the side itself. `image` is None where no image is known.
     """
 
     label: str
@@ -95,8 +95,9 @@ class Difference:
 
 def diff_sides(first: Side, second: Side) -> Difference:
     """What differs from the first side to the second; provenance is never compared."""
+    sections = SECTION_NAMES if first.digests and second.digests else ()
     changes = (
-        *(change for section in SECTION_NAMES for change in _diff_section(section, first, second)),
+        *(change for section in sections for change in _diff_section(section, first, second)),
         *_diff_observed(first, second),
     )
     outcome = None
@@ -186,6 +187,8 @@ def _own_notes(side: Side) -> Iterator[str]:
 
 
 def _digest_notes(first: Side, second: Side) -> Iterator[str]:
+    if not first.digests or not second.digests:
+        return
     holders = [side.label for side in (first, second) if side.payloads is None]
     hold = "both hold" if len(holders) == 2 else f"{''.join(holders)} holds"
     for section in SECTION_NAMES if holders else ():

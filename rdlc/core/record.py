@@ -16,9 +16,9 @@ from rdlc.errors import InputError
 
 FORMAT = 1
 LIMIT_BYTES = 16 << 20
-KINDS = ("run", "replay", "probe")
+KINDS = ("run", "replay", "probe", "collect")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
-STATUSES = ("running", "finished", "failed", "stopped", "interrupted")
+STATUSES = ("running", "finished", "failed", "stopped", "interrupted", "collected")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -57,6 +57,9 @@ class Rank:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRecord:
     """One run as it was observed; `status` is `running` until the end is written.
+
+    A run that rdlc did not start is `collected`: it has no lock, so `lock_id` is "" and it claims nothing
+    but to be `recorded`.
 
     `id` is the name of the folder. `steps_total` is None where the lock does not tell. `outcome` says
     in words how the outcome compares with the baseline, `remarks` what the run learned and how fast it
@@ -163,14 +166,15 @@ def _payload(record: RunRecord) -> dict[str, Json]:
 
 
 def _read(fields: Fields) -> RunRecord:
+    kind = fields.text("kind", choices=KINDS)
     return RunRecord(
         id=_read_word(fields, "id", _ID),
-        kind=fields.text("kind", choices=KINDS),
+        kind=kind,
         name=_read_word(fields, "name", NAME),
-        lock_id=fields.digest("lock_id"),
+        lock_id="" if kind == "collect" else fields.digest("lock_id"),
         tool=fields.text("tool"),
         status=fields.text("status", choices=STATUSES),
-        claim=fields.text("claim", choices=CLAIMS),
+        claim=fields.text("claim", choices=("recorded",) if kind == "collect" else CLAIMS),
         level=fields.text("level", choices=LEVELS),
         started=fields.text("started"),
         token=fields.text("token"),

@@ -1,6 +1,6 @@
 """Find out what differs between locks, records and baselines."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -152,6 +152,8 @@ def _read_record(folder: Path, *, label: str, files: Files) -> Side:
     path = folder / RECORD_FILE
     data = files.read(path, limit_bytes=LIMIT_BYTES, what="the record")
     record = read_record(data, name=str(path))
+    if not record.lock_id:
+        return _collected_side(record, label)
     path = folder / LOCK_FILE
     data = files.read(path, limit_bytes=LOCK_LIMIT_BYTES, what="the record's lock")
     read = read_lock(data, name=str(path))
@@ -163,7 +165,7 @@ def _read_record(folder: Path, *, label: str, files: Files) -> Side:
         digests=read.lock.digests,
         payloads=read.lock.sections.payloads(),
         outcome=outcome,
-        observed=record.observed,
+        observed=_observed(record),
         accepted=record.accepted,
         remarks=(
             *_lock_remarks(read, str(path)),
@@ -172,6 +174,30 @@ def _read_record(folder: Path, *, label: str, files: Files) -> Side:
         ),
         image=_held_image(read.lock),
     )
+
+
+def _collected_side(record: RunRecord, label: str) -> Side:
+    return Side(
+        label=label,
+        kind="record",
+        lock_id="",
+        digests={},
+        payloads=None,
+        outcome=None,
+        observed=_observed(record),
+        accepted={},
+        remarks=("it was collected, so it has no lock that could be compared",),
+    )
+
+
+def _observed(record: RunRecord) -> Mapping[str, str]:
+    """What was observed of the run and of its transport: equal locks can go over different ones."""
+    if record.transport is None:
+        return record.observed
+    judged = record.transport.judged
+    seen = judged.seen.transport if judged.seen.is_applicable else "not applicable"
+    said = {f"transport: {name}": value for name, value in record.transport.observed.items()}
+    return {**record.observed, "transport": f"{seen} ({judged.finding})", **said}
 
 
 def _read_record_outcome(folder: Path, files: Files) -> tuple[Outcome | None, tuple[str, ...]]:

@@ -41,10 +41,11 @@ def list_runs(runs: Path, *, shelf: Shelf) -> tuple[Entry, ...]:
 
 def verdict_of(record: RunRecord) -> str:
     """The one word for how a record ended."""
+    is_over = record.status in ("finished", "collected")
+    if is_over and record.transport is not None and record.transport.judged.is_alarming:
+        return "wrong-transport"
     if record.status != "finished":
         return record.status
-    if record.transport is not None and record.transport.judged.is_alarming:
-        return "wrong-transport"
     if record.kind != "replay":
         return "finished"
     return "reproduced" if reaches(record.level, record.claim) else "not-reproduced"

@@ -22,6 +22,7 @@ from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.core.record_claims import UNJUDGED, find_false_claims
 from rdlc.core.text import one_line
 from rdlc.errors import InputError
+from rdlc.operations.collect_logs import check_collected
 from rdlc.operations.record_files import load_outcome
 from rdlc.operations.transport_proof import Evidence, prove_transport
 
@@ -92,6 +93,9 @@ def verify_record(path: Path, *, archive: Archive) -> Verification:
     if record.status != "running":
         findings += _check_files(record, path, archive)
     sections: dict[str, str] = {}
+    if not record.lock_id:
+        findings += check_collected(record, path, archive)
+        return Verification(kind="record", path=path, id="", sections=sections, findings=tuple(findings))
     try:
         read = _read_lock(path / "lock.yaml", archive)
         sections = read.lock.digests
@@ -125,7 +129,7 @@ def _read_lock(path: Path, archive: Archive) -> ReadLock:
 
 
 def _check_ending(record: RunRecord, path: Path) -> list[Finding]:
-    if record.status == "finished":
+    if record.status == ("finished" if record.lock_id else "collected"):
         return []
     reason = record.reason or "rdlc was killed before it could close the record"
     message = f"the run did not finish: {reason}"

@@ -110,6 +110,10 @@ def test_a_fallback_is_stopped_after_warm_up_and_its_record_says_by_which_line(m
         "nccl/nccl.vm.1.log:31: Using network Socket",
         "nccl/nccl.vm.1.log:143: Channel 00/0 : 1[1] -> 0[0] [receive] via NET/Socket/0",
     )
+    assert [cause.cause for cause in record.transport.causes] == [
+        "NCCL found no network plugin (libnccl-net.so)",
+        "NCCL took the interface lo, which leads to no other node",
+    ]
     assert [report.judged.finding for report in voice.transports] == ["fallback"]
     assert machine.jobs[0].stops >= 1
 

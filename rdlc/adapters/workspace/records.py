@@ -6,6 +6,7 @@ Nothing here follows a link: `runs` itself must be a folder, and a link below it
 import fcntl
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -56,6 +57,11 @@ def create_record(runs: Path, name: str, record_id: str) -> RecordFolder:
     except OSError as error:
         raise RdlcError(f"the record cannot be made: {error.strerror}", file=str(parent)) from error
     raise RdlcError("too many records of this second", file=str(parent))
+
+
+def discard_record(path: Path) -> None:
+    """Removes a record that is not to be."""
+    shutil.rmtree(path)
 
 
 def is_held(path: Path) -> bool:

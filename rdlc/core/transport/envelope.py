@@ -79,7 +79,7 @@ def read_messages(line: bytes, *, hosts: Collection[str]) -> tuple[Message, ...]
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     repeats = 0
-    if match := _REPEATS.search(text):
+    if "[repeated " in text and (match := _REPEATS.search(text)):
         repeats, text = int(match[1]), text[: match.start()]
     text = text.rstrip("\r\n \x1b")
     if "\r" in text:  # a progress bar was written over
@@ -106,8 +106,10 @@ def _skip_prefixes(text: str) -> tuple[str, int]:
 
 def _split(text: str, start: int, hosts: Collection[str]) -> list[str]:
     """The line itself, cut where another process's line starts within it."""
-    cuts = [start]
     is_nccl = bool(_ENVELOPE.match(text, start))
+    if is_nccl and text.count(" NCCL ") == 1:
+        return [text[start:]]
+    cuts = [start]
     for match in _INNER.finditer(text, start):
         word = match[1]
         host = max((host for host in hosts if word.endswith(host)), key=len, default="")

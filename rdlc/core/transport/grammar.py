@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 # What a line without its digits must hold to be worth reading; a superset of all patterns below.
 WORTH_READING = re.compile(
-    rb"NCCL (?:WARN|version|error)| via |Using |comm x|lugin|set (?:by|to)|environment variable|rovider|platform"
-    rb"|NET/|No device|interface|GPU Direct|GDR |\.(?:cc|h|cu|cpp):|network|-> |Last error|shared memory|Mismatched"
+    rb"NCCL (?:WARN|version|error|ABORT)| via |Using network|: Using | Using (?:aws|Lib)|comm x.{0,400} (?:nNodes|Init )"
+    rb"|lugin (?!name)|lugins|set by env|environment variable to|rovider|platform|No device|libibverbs|Unable to open|ibv_"
+    rb"|GDR disabled|\.(?:cc|h|cu|cpp):|network .{0,64} not found|NET/OFI .{0,64}(?:ail|rror|RC: -|annot|ould|nable|protocol that)"
+    rb"|NET/Plugin|(?i:security.group|unreachable|unresponsive)|shared memory|/dev/shm|Mismatched|no socket interface|CUDA|memlock|Cannot alloc"
 )
-# The one form of channel lines that a log has by the million, without its digits.
+# The one form of channel lines that a log has by the million, without its digits (so `PP` is P2P).
 BULK = re.compile(
     rb"[^\n]{0,400}:: \[\] NCCL INFO Channel /? ?: \[[a-f]*\] -> \[[a-f]*\] (?:\[(?:send|receive)\] )?"
-    rb"via (?:P2P|SHM|NET)/[^\n]{1,80}"
+    rb"via (?:PP|SHM|NET)/[^\n\[]{1,80}"
 )
 
 CHANNEL = re.compile(
@@ -76,11 +78,7 @@ NOTE_RULES = (
     _rule("plugin-missing", "NCCL 2.21", r"NET/Plugin ?: No plugin found \((\S+?)\)"),
     _rule("plugin-missing", "NCCL 2.19-2.21", r"NET/Plugin ?: Plugin load returned 2 : .*No such file"),
     _rule("plugin-load-failed", "NCCL 2.18-2.21", r"NET/Plugin ?: Plugin load (?:\(\S+\) )?returned \d+ : (.*)"),
-    _rule(
-        "plugin-missing",
-        "NCCL 2.22-2.32",
-        r"NET/Plugin ?: Could not find:? ((?:\S+ ?)+?)(?:\.? Using internal.*|\.)?\s*$",
-    ),
+    _rule("plugin-missing", "NCCL 2.22-2.32", r"NET/Plugin ?: Could not find:? (.+?)\.?(?: Using internal .*)?\s*$"),
     _rule("plugin-loaded", "NCCL 2.18-2.32", r"NET/Plugin ?: Loaded net plugin (.+?) \(v\d+\)"),
     _rule("plugin-loaded", "NCCL 2.27-2.32", r"Successfully loaded external (?:network )?plugin (\S+)"),
     _rule("plugin-loaded", "NCCL 2.18-2.20", r"P2P plugin (\S+)"),

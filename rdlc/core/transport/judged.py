@@ -33,7 +33,10 @@ class SeenTransport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Expectation:
-    """The transport that is due, "" where any but a fallback will do, and which field says so."""
+    """The transport that is due, "" where any but a fallback will do, and which field says so.
+
+    Without a lock, `origin` says that there is none.
+    """
 
     transport: str
     origin: str
@@ -68,7 +71,8 @@ def expected_transport(sections: Sections) -> Expectation:
         return Expectation(transport=network.transport, origin="network.transport")
     if sections.infra is not None and sections.infra.variables.get("efa_enabled") is True:
         return Expectation(transport="efa", origin="infra.efa_enabled")
-    if sections.cluster.requested.gpus_per_worker and sections.run.requested.target == "local":
+    asked = sections.cluster.requested
+    if asked.gpus_per_worker and asked.workers > 1 and sections.run.requested.target == "local":
         return Expectation(transport="intra-node", origin="cluster.nodes")
     return Expectation(transport="", origin="")
 
@@ -96,7 +100,7 @@ def _find(seen: SeenTransport, due: str) -> str:
 def describe_judgement(judged: JudgedTransport) -> str:
     """In one sentence which transport a run used, whether that is right, and what proves it."""
     seen, due = judged.seen, judged.due
-    wanted = f"the lock says {due.transport} ({due.origin})" if due.transport else "the lock names none"
+    wanted = f"the lock says {due.transport} ({due.origin})" if due.transport else due.origin or "the lock names none"
     proof = _PROVEN_BY[seen.proof]
     if judged.finding == "not-applicable":
         return "transport: not applicable, NCCL was not used"

@@ -5,12 +5,11 @@ from collections.abc import Collection
 from rdlc.core.transport import grammar
 from rdlc.core.transport.envelope import Message, Process
 from rdlc.core.transport.facts import Evidence, FileFacts, Note
-from rdlc.core.transport.tracking import Tracker
+from rdlc.core.transport.tracking import TEXT_LIMIT, Tracker
 
 _MOST_VALUES = 64
 _MOST_NOTES = 4096
 _MOST_OF_A_KIND = 256
-_TEXT_LIMIT = 400
 
 
 class Notebook:
@@ -18,7 +17,7 @@ class Notebook:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._tracker = Tracker()
+        self._tracker = Tracker(name)
         self._notes: dict[tuple[str, str, Process | None], Note] = {}
         self._per_kind: dict[str, int] = {}
         self._tables: dict[str, dict[str, Evidence]] = {table: {} for _, table in grammar.TABLES}
@@ -39,15 +38,19 @@ class Notebook:
 
     def take(self, message: Message, number: int) -> bool:
         """Notes what a message says; True if the same line, come again, would say nothing new."""
-        evidence = Evidence(file=self._name, line=number, text=message.text[:_TEXT_LIMIT])
         self._has_nccl = self._has_nccl or message.process is not None
-        if self._tracker.take(message, evidence):
-            # The network's name is of the communicator that comes next, and counts each time.
-            return message.text.startswith("comm 0x") or " - Init " in message.text
+        if self._tracker.take(message, number):
+            # A network's name is of the communicator that comes next, and channels are counted: each time.
+            return not message.text.startswith(("Using network", "Channel", "CollNet"))
+        evidence = Evidence(file=self._name, line=number, text=message.text[:TEXT_LIMIT])
         self._take_values(message.text, evidence)
         if message.process is not None and (note := grammar.find_note(message.text, message.level)):
             self._keep_note(*note, message, evidence)
         return True
+
+    def take_channel(self, process: Process, text: str, number: int) -> None:
+        """Notes a channel line of which the process is known already."""
+        self._tracker.take_channel(process, text, number)
 
     def freeze(self, *, num_bytes: int, num_lines: int, has_gloo: bool, mentions_nccl: bool) -> FileFacts:
         """All that was kept."""
@@ -81,10 +84,10 @@ class Notebook:
         if match := grammar.VARIABLE.fullmatch(text):
             name, value = match["name"] or match["name2"], match["value"] or match["value2"] or ""
             if len(self._variables) < 4 * _MOST_VALUES or name in self._variables:
-                _keep(self._variables.setdefault(name, {}), value[:_TEXT_LIMIT], evidence)
+                _keep(self._variables.setdefault(name, {}), value[:TEXT_LIMIT], evidence)
 
     def _keep_note(self, kind: str, value: str, message: Message, evidence: Evidence) -> None:
-        key = (kind, value[:_TEXT_LIMIT], message.process)
+        key = (kind, value[:TEXT_LIMIT], message.process)
         if key in self._notes or self._per_kind.get(kind, 0) >= _MOST_OF_A_KIND or len(self._notes) >= _MOST_NOTES:
             return
         self._per_kind[kind] = self._per_kind.get(kind, 0) + 1

@@ -24,12 +24,12 @@ def see_nothing(reason: str) -> SeenTransport:
     )
 
 
-def see_nccl(log: LogVerdict, ledger: LedgerVerdict) -> SeenTransport:
+def see_nccl(log: LogVerdict, ledger: LedgerVerdict, *, world_size: int) -> SeenTransport:
     """A run over NCCL by both proofs.
 
     Where its lines prove nothing, bytes alone can prove that TCP carried the data, and so a fallback;
-    that it was not TCP does not say what it was. A communicator of one rank has no transport: the
-    workers did use NCCL, so the run is judged all the same where there are several.
+    that it was not TCP does not say what it was. Communicators that are all smaller than the world of
+    the lock are another experiment, whatever they talked over.
     """
     proof = combine(verdict=log.verdict, transport=log.transport, is_applicable=log.is_applicable, ledger=ledger)
     verdict, transport, reason = log.verdict, log.transport, log.reason
@@ -37,10 +37,15 @@ def see_nccl(log: LogVerdict, ledger: LedgerVerdict) -> SeenTransport:
         reason = proof.reason
     elif verdict == "unknown" and proof.proof == "bytes" and ledger.carried == "tcp":
         verdict, transport, reason = "fallback", "socket", ledger.reason
+    largest = max((comm.num_ranks or 0 for comm in log.communicators), default=0)
+    if verdict == "ok" and largest != world_size:
+        verdict = "unknown"
+        reason = f"NCCL's largest communicator has {largest} ranks, and the lock says {world_size}"
     return SeenTransport(
         verdict=verdict,
         transport=transport,
-        is_applicable=log.is_applicable,
+        # One rank alone has nobody to talk to.
+        is_applicable=world_size > 1,
         proof=proof.proof,
         has_disagreement=proof.disagrees,
         reason=reason,

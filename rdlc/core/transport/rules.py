@@ -18,7 +18,7 @@ class CommunicatorVerdict:
 
     `verdict` is `ok`, `fallback`, `mixed` or `unknown`; `channels` counts channel lines by path.
     `ranks_seen` is how many ranks said which network they have; `num_ranks` None if no line says how
-    many there are. `has_failed` says that it did not get as far as moving data, and why is known.
+    many there are. `network_hosts` says on which host which network was named. `has_failed` says that it did not get as far as moving data, and why is known.
     """
 
     comm_id: str
@@ -37,6 +37,7 @@ class CommunicatorVerdict:
     evidence: tuple[Evidence, ...]
     has_failed: bool
     processes: tuple[Process, ...]
+    network_hosts: tuple[tuple[str, str, Evidence], ...]
 
     @property
     def has_channels(self) -> bool:
@@ -99,6 +100,7 @@ def judge_communicator(
         evidence=_evidence(comm),
         has_failed=view.has_failed or is_hanging,
         processes=tuple(sorted(member.process for member in comm.members)),
+        network_hosts=_network_hosts(comm),
     )
 
 
@@ -222,6 +224,19 @@ def _count_channels(comm: Communicator) -> Counter[str]:
         name = channel.name if channel.kind != "SHM" else ""
         counted[f"{channel.kind}/{name}" if name else channel.kind] += channel.count + channel.repeats
     return counted
+
+
+def _network_hosts(comm: Communicator) -> tuple[tuple[str, str, Evidence], ...]:
+    """On which host which network was named, each once with its first line."""
+    found: dict[tuple[str, str], Evidence] = {}
+    for member in comm.members:
+        for network in member.facts.networks:
+            found.setdefault((member.process.host, network.name), network.evidence)
+    return tuple((host, name, evidence) for (host, name), evidence in sorted(found.items(), key=_place))
+
+
+def _place(item: tuple[tuple[str, str], Evidence]) -> tuple[str, str]:
+    return item[0]
 
 
 def _evidence(comm: Communicator) -> tuple[Evidence, ...]:

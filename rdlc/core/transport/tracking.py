@@ -9,6 +9,7 @@ from rdlc.core.transport.envelope import Message, Process
 from rdlc.core.transport.facts import ChannelFact, Evidence, NetworkFact, ProcessFacts, RankFacts
 
 MOST_RANKS = 50_000
+TEXT_LIMIT = 400
 _MOST_NAMES = 16
 
 
@@ -37,6 +38,8 @@ class _Network:
     name: str
     evidence: Evidence
     repeats: int
+    # How many communicators it was announced for that have not been named yet.
+    num_waiting: int = 1
 
     def freeze(self) -> NetworkFact:
         return NetworkFact(name=self.name, repeats=self.repeats, evidence=self.evidence)
@@ -97,14 +100,15 @@ class _State:
 class Tracker:
     """Puts what messages say of communicators in its place."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._states: dict[Process, _State] = {}
         self.num_ranks = 0
         self.is_cut = False
         self.hosts: dict[str, None] = {}
 
-    def take(self, message: Message, evidence: Evidence) -> bool:
-        """Notes what a message says of a communicator; False if it says nothing of one."""
+    def take(self, message: Message, number: int) -> bool:
+        """Notes what a message on that line says of a communicator; False if it says nothing of one."""
         process, text = message.process, message.text
         if process is None:
             return False
@@ -112,9 +116,11 @@ class Tracker:
         if state is None:
             return False
         if "Channel " in text and (match := grammar.CHANNEL.match(text)):
-            return self._take_channel(state, match, evidence, message.repeats)
+            return self._take_channel(state, match, number, message.repeats)
+        evidence = self._evidence(number, text)
         if match := grammar.COLLNET.match(text):
-            return self._count(state, int(match["source"]), 0, ("COLLNET", match["name"]), evidence, message.repeats)
+            place = (number, text, message.repeats)
+            return self._count(state, (int(match["source"]), 0), ("COLLNET", match["name"]), place)
         if "comm 0x" in text:
             return self._take_communicator(state, text, evidence, message.repeats)
         if match := grammar.NETWORK.match(text):
@@ -126,6 +132,12 @@ class Tracker:
                 state.fabrics[match["fabric"]] = None
             return True
         return False
+
+    def take_channel(self, process: Process, text: str, number: int) -> None:
+        """Notes a channel line of which the process is known already."""
+        state = self._state(process)
+        if state is not None and (match := grammar.CHANNEL.match(text)):
+            self._take_channel(state, match, number, 0)
 
     def freeze(self) -> tuple[ProcessFacts, ...]:
         """All that was noted, in the order in which the processes first spoke."""
@@ -196,9 +208,13 @@ class Tracker:
         return rank
 
     def _give_waiting(self, state: _State, rank: _Rank) -> None:
-        if state.waiting and not rank.networks:
-            rank.networks.update(state.waiting)
-            state.waiting.clear()
+        if rank.networks:
+            return
+        for name, network in list(state.waiting.items()):
+            rank.networks[name] = _Network(name=name, evidence=network.evidence, repeats=network.repeats)
+            network.num_waiting -= 1
+            if not network.num_waiting:
+                del state.waiting[name]
 
     def _take_network(self, state: _State, text: str, evidence: Evidence, repeats: int) -> bool:
         name = grammar.network_name(text)
@@ -208,56 +224,64 @@ class Tracker:
         owner = state.waiting if last is None or last.networks or not last.pointer else last.networks
         if name in owner:
             owner[name].repeats = max(owner[name].repeats, repeats)
+            owner[name].num_waiting += 1
         elif len(owner) < _MOST_NAMES:
             owner[name] = _Network(name=name, evidence=evidence, repeats=repeats)
         return True
 
-    def _take_channel(self, state: _State, match: re.Match[str], evidence: Evidence, repeats: int) -> bool:
+    def _take_channel(self, state: _State, match: re.Match[str], number: int, repeats: int) -> bool:
         source, target = int(match["source"]), int(match["target"])
-        own, peer = (target, source) if match["way"] == "receive" else (source, target)
+        ranks = (target, source) if match["way"] == "receive" else (source, target)
         kind, rest = match["kind"], match["rest"]
+        place = (number, match.string, repeats)
         if kind != "NET":
-            name = re.split(r"[/\s]", rest, maxsplit=1)[0][:32]
-            return self._count(state, own, peer, (kind, name), evidence, repeats)
+            end = min(found for found in (rest.find("/"), rest.find(" "), 32, len(rest)) if found >= 0)
+            return self._count(state, ranks, (kind, rest[:end]), place)
         path = grammar.NET_PATH.fullmatch(rest)
         name = path["name"] if path else _cut_name(rest)
         if not name:
             return False
         is_direct = path is not None and "/GDRDMA" in path["suffixes"]
-        return self._count(state, own, peer, (kind, name[:64]), evidence, repeats, is_direct=is_direct)
+        return self._count(state, ranks, (kind, name[:64]), place, is_direct=is_direct)
 
     def _count(
         self,
         state: _State,
-        own: int,
-        peer: int,
+        ranks: tuple[int, int],
         path: tuple[str, str],
-        evidence: Evidence,
-        repeats: int,
+        place: tuple[int, str, int],
         *,
         is_direct: bool = False,
     ) -> bool:
-        rank = self._channel_owner(state, own, peer, path[0])
+        rank = self._channel_owner(state, *ranks, path[0])
+        number, text, repeats = place
         channel = rank.channels.get(path)
         if channel is None:
             if len(rank.channels) >= _MOST_NAMES:
                 self.is_cut = True
                 return True
+            evidence = self._evidence(number, text)
             channel = rank.channels[path] = _Channel(kind=path[0], name=path[1], evidence=evidence)
         channel.count += 1
         channel.gpu_direct += is_direct
         channel.repeats += repeats
         return True
 
+    def _evidence(self, number: int, text: str) -> Evidence:
+        return Evidence(file=self._name, line=number, text=text[:TEXT_LIMIT])
+
     def _channel_owner(self, state: _State, own: int, peer: int, kind: str) -> _Rank:
         """The latest communicator of the process that the line fits; over the network, one that spans nodes."""
+        last = state.ranks[-1] if state.ranks else None
+        if last is not None and last.fits(own, peer) and (kind != "NET" or last.num_nodes != 1):
+            return last
         fitting = [rank for rank in _latest(state.ranks) if rank.fits(own, peer)]
         if kind == "NET":
             fitting.sort(key=lambda rank: rank.num_nodes == 1)
         if fitting:
             return fitting[0]
-        if state.ranks:
-            return state.ranks[-1]
+        if last is not None:
+            return last
         rank = self._new_rank(state)
         rank.rank = own
         return rank
