@@ -8,6 +8,7 @@ from rdlc.cli.console import write_line
 from rdlc.cli.paths import shown
 from rdlc.cli.probe_chart import draw_charts
 from rdlc.cli.progress import span_words
+from rdlc.cli.transport_alarm import show_alarm
 from rdlc.core.probe.panels import make_panels, rate_words, size_words, time_words
 from rdlc.core.probe.prediction import Row, StepPrediction
 from rdlc.core.probe.reading import Arm
@@ -40,6 +41,7 @@ def _show_findings(console: Console, findings: Findings, result: ProbeResult) ->
     for arm in findings.probe.arms:
         for line in _arm_lines(arm, findings.proofs[arm.name]):
             write_line(console, line)
+        show_alarm(console, findings.proofs[arm.name])
     has_tcp = findings.probe.tcp is not None
     write_line(console, "\nbus bandwidth by size, as nccl-tests counts it; the median of the repeats")
     for line in table_lines(findings.rows, has_tcp=has_tcp):

@@ -23,7 +23,7 @@ from rdlc.core.probe.reading import LIMIT_BYTES, PROBE_FILE, Arm, Probe, read_pr
 from rdlc.core.probe.svg import draw_svg
 from rdlc.core.record import RunRecord, write_record
 from rdlc.core.traffic.prediction import KINDS, Traffic
-from rdlc.core.transport.judged import Expectation, describe_judgement, judge_transport
+from rdlc.core.transport.judged import Expectation, describe_judgement
 from rdlc.core.transport.report import TransportReport
 from rdlc.errors import InputError, RdlcError
 from rdlc.operations.collect import say_failure
@@ -34,7 +34,7 @@ from rdlc.operations.record_files import read_workers
 from rdlc.operations.recording import in_record, settle_interrupted
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run import Driving, drive
-from rdlc.operations.transport_proof import prove_transport
+from rdlc.operations.transport_proof import prove_logs, prove_transport
 
 PICTURE_FILE = "bandwidth.svg"
 # What the arm of TCP is held against.
@@ -227,8 +227,9 @@ def _find(
 
 def _prove(arm: Arm, lock: RunLock, workers: Sequence[WorkerReport], folder: Path, machine: Machine) -> TransportReport:
     """What the arm's own NCCL files prove, held against what it is said to be."""
-    report = prove_transport(lock, workers, folder, machine)
-    return report if arm.name == "locked" else replace(report, judged=judge_transport(report.judged.seen, _TCP))
+    if arm.name == "tcp":
+        return prove_logs(folder, _TCP, machine)
+    return prove_transport(lock, workers, folder, machine)
 
 
 def _remarks(findings: Findings) -> tuple[str, ...]:

@@ -92,10 +92,14 @@ def test_two_arms_have_what_was_set_what_was_proven_and_a_ratio() -> None:
 unproven  toy in 1 min 5 s
   locked transport: nccl, 2 ranks on 1 node (1 host), cpu
     transport: not proven: no line names a communicator; the lock names none
+!!! TRANSPORT NOT PROVEN
+!!! seen      not proven: no line names a communicator; the lock names none
   TCP: nccl, 2 ranks on 1 node (1 host), cpu
     set       NCCL_NET=Socket NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1
     transport: not proven: no line names a communicator; the lock names none
     note      a stand-in
+!!! TRANSPORT NOT PROVEN
+!!! seen      not proven: no line names a communicator; the lock names none
 
 bus bandwidth by size, as nccl-tests counts it; the median of the repeats
   kind             size     locked     time       TCP     time   ratio
