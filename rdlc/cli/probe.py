@@ -18,6 +18,7 @@ from rdlc.operations.probe import ProbeRequest, ProbeResult, probe
 STATUSES = {
     "measured": "the bandwidths are measured, over the transports that they are said to be of",
     "unproven": "the bandwidths are measured, and it is not proven over which transport",
+    "wrong-transport": "the locked arm went over another transport than the lock's, or the arm of TCP not over TCP",
     "failed": "the workers failed",
     "stopped": "a limit ended it",
     "drifted": "refused: this machine is not what was locked",
@@ -61,4 +62,6 @@ def command(session: Session, *, given: Path, price: str | None, allow: tuple[st
 def _status(result: ProbeResult) -> str:
     if result.findings is None:
         return result.record.status
+    if result.findings.is_alarming:
+        return "wrong-transport"
     return "measured" if result.findings.is_proven else "unproven"

@@ -5,6 +5,7 @@ from typing import Any
 
 from rdlc.core.probe.prediction import Row, StepPrediction
 from rdlc.core.probe.reading import Arm
+from rdlc.core.transport.report import TransportReport
 from rdlc.operations.probe import PICTURE_FILE, Findings, ProbeResult
 
 
@@ -46,11 +47,11 @@ def _findings(findings: Findings) -> Mapping[str, Any]:
     }
 
 
-def _arm(arm: Arm, proof: str) -> dict[str, Any]:
+def _arm(arm: Arm, proof: TransportReport) -> dict[str, Any]:
     return {
         "name": arm.name,
         "note": arm.note,
-        "transport": proof,
+        "transport": proof.payload(),
         "backend": arm.backend,
         "torch": arm.torch,
         "nccl": arm.nccl or None,

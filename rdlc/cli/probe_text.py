@@ -8,10 +8,13 @@ from rdlc.cli.console import write_line
 from rdlc.cli.paths import shown
 from rdlc.cli.probe_chart import draw_charts
 from rdlc.cli.progress import span_words
+from rdlc.cli.transport_alarm import show_alarm
 from rdlc.core.probe.panels import make_panels, rate_words, size_words, time_words
 from rdlc.core.probe.prediction import Row, StepPrediction
 from rdlc.core.probe.reading import Arm
 from rdlc.core.probe.svg import ARM_WORDS
+from rdlc.core.transport.judged import describe_judgement
+from rdlc.core.transport.report import TransportReport
 from rdlc.operations.probe import PICTURE_FILE, Findings, ProbeResult
 
 _NONE = "not measured"
@@ -38,6 +41,7 @@ def _show_findings(console: Console, findings: Findings, result: ProbeResult) ->
     for arm in findings.probe.arms:
         for line in _arm_lines(arm, findings.proofs[arm.name]):
             write_line(console, line)
+        show_alarm(console, findings.proofs[arm.name])
     has_tcp = findings.probe.tcp is not None
     write_line(console, "\nbus bandwidth by size, as nccl-tests counts it; the median of the repeats")
     for line in table_lines(findings.rows, has_tcp=has_tcp):
@@ -50,7 +54,7 @@ def _show_findings(console: Console, findings: Findings, result: ProbeResult) ->
         write_line(console, line)
 
 
-def _arm_lines(arm: Arm, proof: str) -> Iterator[str]:
+def _arm_lines(arm: Arm, proof: TransportReport) -> Iterator[str]:
     hosts = len({rank.host for rank in arm.ranks})
     devices = ", ".join(dict.fromkeys(arm.devices))
     yield (
@@ -59,15 +63,9 @@ def _arm_lines(arm: Arm, proof: str) -> Iterator[str]:
     )
     if arm.variables:
         yield f"    set       {' '.join(f'{name}={value}' for name, value in arm.variables.items())}"
-    yield f"    proof     {_PROOFS.get(proof, proof)}"
+    yield f"    {describe_judgement(proof.judged)}"
     if arm.note:
         yield f"    note      {arm.note}"
-
-
-_PROOFS = {
-    "not applicable": "not applicable: NCCL was not used",
-    "not proven": "not proven over which transport this was measured",
-}
 
 
 def table_lines(rows: Sequence[Row], *, has_tcp: bool) -> Iterator[str]:
@@ -122,7 +120,8 @@ def _cost_lines(findings: Findings, result: ProbeResult) -> Iterator[str]:
     yield f"  ratio to TCP            {f'{min(ratios):.2f}x to {max(ratios):.2f}x, by size' if ratios else _NONE}"
     loss = findings.loss
     if loss is None:
-        yield f"  an hour of fallback     {_NONE}: no baseline says what a step takes"
+        why = "an arm went over another transport" if findings.is_alarming else "no baseline says what a step takes"
+        yield f"  an hour of fallback     {_NONE}: {why}"
         return
     minutes = _range(f"{loss.low * 60:.1f}", f"{loss.high * 60:.1f}")
     price = f"in money {_NONE}: no `--price`"

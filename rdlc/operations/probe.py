@@ -1,6 +1,6 @@
 """Measure a lock's transport, and TCP beside it, on the workers that a run would have: the use case of `probe`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -23,6 +23,7 @@ from rdlc.core.probe.reading import LIMIT_BYTES, PROBE_FILE, Arm, Probe, read_pr
 from rdlc.core.probe.svg import draw_svg
 from rdlc.core.record import RunRecord, write_record
 from rdlc.core.traffic.prediction import KINDS, Traffic
+from rdlc.core.transport.judged import Expectation, describe_judgement
 from rdlc.core.transport.report import TransportReport
 from rdlc.errors import InputError, RdlcError
 from rdlc.operations.collect import say_failure
@@ -33,9 +34,11 @@ from rdlc.operations.record_files import read_workers
 from rdlc.operations.recording import in_record, settle_interrupted
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run import Driving, drive
+from rdlc.operations.transport_proof import prove_logs, prove_transport
 
 PICTURE_FILE = "bandwidth.svg"
-NOT_PROVEN, NOT_APPLICABLE = "not proven", "not applicable"
+# What the arm of TCP is held against.
+_TCP = Expectation(transport="socket", origin="the arm of TCP")
 # No size takes that long; a transport that hangs must come to an end.
 _SILENT_S = 600.0
 
@@ -55,7 +58,7 @@ class Findings:
     """What the probe's figures say.
 
     `measured_step_s` is the median step of the baseline, None without one. `proofs` says of each arm
-    which transport was proven.
+    which transport its own NCCL files prove.
     """
 
     probe: Probe
@@ -64,12 +67,17 @@ class Findings:
     measured_step_s: float | None
     predictions: tuple[StepPrediction, ...]
     loss: Loss | None
-    proofs: Mapping[str, str]
+    proofs: Mapping[str, TransportReport]
 
     @property
     def is_proven(self) -> bool:
-        """Whether every arm's figures are known to be of its transport, as far as that can be asked."""
-        return NOT_PROVEN not in self.proofs.values()
+        """Whether every arm's figures are shown to be of its transport, as far as that can be asked."""
+        return all(report.judged.is_fine for report in self.proofs.values())
+
+    @property
+    def is_alarming(self) -> bool:
+        """Whether an arm is shown to have gone over another transport than its own."""
+        return any(report.judged.is_alarming for report in self.proofs.values())
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -161,7 +169,7 @@ def _close(
     findings, trouble = None, _limit_words(limit) or say_failure(path, end, machine)
     try:
         workers = read_workers(path, machine)
-        findings = None if trouble else _find(request, prepared, path, machine)
+        findings = None if trouble else _find(request, prepared, path, workers, machine)
     except InputError as error:
         trouble = trouble or f"what it left cannot be read: {error.file}: {error.message}"
     if findings is not None:
@@ -174,7 +182,7 @@ def _close(
         checks=check_conformance(prepared.lock, workers),
         observed={**record.observed, **describe_workers(workers)},
         ranks=tuple(worker.place for worker in workers),
-        remarks=describe_best(findings.rows) if findings else (),
+        remarks=_remarks(findings) if findings else (),
         files=machine.hash_files(path),
     )
     machine.write(path / "record.json", write_record(closed))
@@ -187,7 +195,9 @@ def _limit_words(limit: str) -> str:
     return words.replace("no step for", "nothing was measured for") if name == "limits.no_step_minutes" else limit
 
 
-def _find(request: ProbeRequest, prepared: Prepared, path: Path, machine: Machine) -> Findings:
+def _find(
+    request: ProbeRequest, prepared: Prepared, path: Path, workers: Sequence[WorkerReport], machine: Machine
+) -> Findings:
     file = path / PROBE_FILE
     data = machine.read(file, limit_bytes=LIMIT_BYTES, what="what the probe measured")
     read = read_probe(data, name=str(file))
@@ -201,23 +211,34 @@ def _find(request: ProbeRequest, prepared: Prepared, path: Path, machine: Machin
     if prepared.baseline is not None:
         step_s = median_step_s(prepared.baseline.outcome.steps, warmup_steps=_whole(config, "warmup_steps", 0))
     predictions = predict_steps(read, traffic, measured_step_s=step_s)
+    proofs = {arm.name: _prove(arm, prepared.lock, workers, path / "arms" / arm.name, machine) for arm in read.arms}
+    # Of arms that were not what they are said to be, nothing follows.
+    is_wrong = any(report.judged.is_alarming for report in proofs.values())
     return Findings(
         probe=read,
         rows=tabulate(read),
         traffic=traffic,
         measured_step_s=step_s,
         predictions=predictions,
-        loss=hourly_loss(predictions, measured_step_s=step_s, usd_per_h=request.usd_per_h),
-        proofs={arm.name: _prove(arm) for arm in read.arms},
+        loss=None if is_wrong else hourly_loss(predictions, measured_step_s=step_s, usd_per_h=request.usd_per_h),
+        proofs=proofs,
     )
 
 
-def _prove(arm: Arm) -> str:
-    """Which transport the arm's own NCCL files prove; they lie in `nccl/<arm>/`, one for each process."""
-    return NOT_APPLICABLE if arm.backend == "gloo" else NOT_PROVEN
+def _prove(arm: Arm, lock: RunLock, workers: Sequence[WorkerReport], folder: Path, machine: Machine) -> TransportReport:
+    """What the arm's own NCCL files prove, held against what it is said to be."""
+    if arm.name == "tcp":
+        return prove_logs(folder, _TCP, machine)
+    return prove_transport(lock, workers, folder, machine)
 
 
-def describe_best(rows: tuple[Row, ...]) -> tuple[str, ...]:
+def _remarks(findings: Findings) -> tuple[str, ...]:
+    proofs = {name: describe_judgement(report.judged) for name, report in findings.proofs.items()}
+    sentences = (f"the arm `{name}`: {said.removeprefix('transport: ')}" for name, said in proofs.items())
+    return (*_describe_best(findings.rows), *sentences)
+
+
+def _describe_best(rows: tuple[Row, ...]) -> tuple[str, ...]:
     """A sentence for each kind, about the largest size that was measured over the locked transport."""
     sentences = []
     for kind in KINDS:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from fsdp_qwen import nccl_log
 from fsdp_qwen.config import Config, read_config
 from fsdp_qwen.failures import ConfigError, Failure, Interrupted, failure_of
 from fsdp_qwen.probe_launch import launch
@@ -55,8 +56,9 @@ def _run(config: Config, output: Output, launcher: str) -> int:
     if failure is not None:
         write_result(config, output, failure)
         return _fail(failure.message, 1)
-    # Ray Train's own state, of a training that never was.
-    shutil.rmtree(output.path / "checkpoints", ignore_errors=True)
+    # Ray Train's own state, of a training that never was, and the folder for that training's NCCL.
+    for folder in ("checkpoints", nccl_log.FOLDER):
+        shutil.rmtree(output.path / folder, ignore_errors=True)
     output.add_phase("finished", 1)
     return 0
 

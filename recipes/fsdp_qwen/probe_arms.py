@@ -47,11 +47,8 @@ def choose_arms(config: Config, *, nodes: int) -> tuple[Arm, ...]:
 def arm_variables(config: Config, output: Path, arm: Arm) -> dict[str, str]:
     """What each worker of the arm starts with, so that its transport can be proven.
 
-    With NCCL every process writes its own file below `nccl/<arm>/`, which is made here.
+    With NCCL every process writes its own file below `arms/<arm>/`, where a folder for it is made.
     """
-    logs = dict(nccl_log.environment(output, gpus_per_worker=config.gpus_per_worker))
-    if logs:
-        folder = output / nccl_log.FOLDER / arm.name
-        folder.mkdir(parents=True, exist_ok=True)
-        logs["NCCL_DEBUG_FILE"] = str(folder / "nccl.%h.%p.log")
-    return {**arm.variables, **logs}
+    folder, gpus = output / "arms" / arm.name, config.gpus_per_worker
+    nccl_log.make_folder(folder, gpus_per_worker=gpus)
+    return {**arm.variables, **nccl_log.environment(folder, gpus_per_worker=gpus)}

@@ -115,7 +115,7 @@ def _arm_line(config: Config, arm: Arm, places: list[dict[str, object]]) -> dict
         "variables": dict(arm.variables),
         "backend": dist.get_backend(),
         "torch": torch.__version__,
-        "nccl": ".".join(map(str, torch.cuda.nccl.version())) if torch.cuda.is_available() else None,
+        "nccl": ".".join(map(str, torch.cuda.nccl.version())) if dist.get_backend() == "nccl" else None,
         "seen": {name: os.environ[name] for name in sorted(os.environ) if name.startswith(_SHOWN)},
         "ranks": places,
         "layout": layout.to_json(),

@@ -62,8 +62,8 @@ def test_a_probe_measures_on_the_runs_own_workers_and_leaves_a_record_that_holds
     code, answer = call(project, "probe", "lock/tiny.lock.yaml", "--price", "9.20")
 
     assert (code, answer["status"], answer["reason"]) == (0, "measured", "")
-    assert [(arm["name"], arm["backend"], arm["transport"]) for arm in answer["arms"]] == [
-        ("locked", "gloo", "not applicable")
+    assert [(arm["name"], arm["backend"], arm["transport"]["finding"]) for arm in answer["arms"]] == [
+        ("locked", "gloo", "not-applicable")
     ]
     assert {row["kind"] for row in answer["bandwidth"]} == {"all-reduce", "all-gather", "reduce-scatter"}
     assert all(row["ratio"] is None for row in answer["bandwidth"])

@@ -22,15 +22,14 @@ from tests.operations.scripted import (
     ScriptedMachine,
     Voice,
     ending,
-    finishing,
     leave_reports,
     lock,
     record_in,
     records,
-    run,
 )
 from tests.projects import make_project
 
+LOGS = Path(__file__).parents[1] / "core/transport/logs"
 PROBE = "recipes/toy/probe.py"
 
 
@@ -43,16 +42,26 @@ def machine(tmp_path: Path) -> ScriptedMachine:
     return made
 
 
-def probing(data: bytes, end: JobEnd = FINISHED) -> Script:
-    """A job that leaves these lines."""
+def probing(data: bytes, *, logs: Mapping[str, str] | None = None) -> Script:
+    """A job that leaves these lines, and of each arm NCCL's."""
 
     def script(machine: ScriptedMachine, record: Path) -> JobEnd:
         (record / "phases.jsonl").write_text('{"phase": "measuring all-reduce", "attempt": 1}\n')
         (record / "probe.jsonl").write_bytes(data)
-        leave_reports(record)
-        return end
+        leave_reports(record, network_used="gloo" if logs is None else "nccl")
+        for arm, log in (logs or {}).items():
+            folder = record / "arms" / arm / "nccl"
+            folder.mkdir(parents=True)
+            (folder / "nccl.vm.1.log").write_bytes((LOGS / f"{log}.log").read_bytes())
+        return FINISHED
 
     return script
+
+
+def lock_gpus(machine: ScriptedMachine) -> Path:
+    spec = machine.project / "run.yaml"
+    spec.write_text(spec.read_text().replace("{workers: 2}", "{workers: 2, gpus_per_worker: 1}"))
+    return lock(machine)
 
 
 def call(
@@ -97,6 +106,7 @@ def test_what_was_measured_is_recorded_and_is_never_a_baseline(machine: Scripted
         "all-reduce of 1 KiB: 512 kB/s over the locked transport",
         "all-gather of 4 KiB: 1.02 MB/s over the locked transport",
         "reduce-scatter of 4 KiB: 512 kB/s over the locked transport",
+        "the arm `locked`: not applicable, NCCL was not used",
     )
     assert {"bandwidth.svg", "probe.jsonl", "lock.yaml", "config.json", "shipped.tar"} <= set(record.files)
     assert b"toy: 2 ranks on 1 node, gloo" in (result.path / "bandwidth.svg").read_bytes()
@@ -115,39 +125,44 @@ def test_with_gloo_no_transport_has_to_be_proven(machine: ScriptedMachine) -> No
     findings = call(machine, lock(machine)).findings
 
     assert findings is not None
-    assert (findings.proofs, findings.is_proven) == ({"locked": "not applicable"}, True)
+    assert {name: report.judged.finding for name, report in findings.proofs.items()} == {"locked": "not-applicable"}
+    assert (findings.is_proven, findings.is_alarming) == (True, False)
     assert (findings.measured_step_s, findings.loss) == (None, None)
 
 
-def test_with_nccl_no_transport_is_taken_on_trust(machine: ScriptedMachine) -> None:
-    machine.script = probing(two_arms())
+@pytest.mark.parametrize(
+    ("logs", "findings", "is_proven", "is_alarming"),
+    [
+        # What NCCL 2.28.9 wrote on two H200s, over NVLink and over sockets.
+        ({"locked": "p2p", "tcp": "socket"}, {"locked": "ok", "tcp": "as-locked"}, True, False),
+        ({"locked": "socket", "tcp": "socket"}, {"locked": "fallback", "tcp": "as-locked"}, False, True),
+        ({"locked": "p2p", "tcp": "p2p"}, {"locked": "ok", "tcp": "other"}, False, True),
+        ({"locked": "p2p"}, {"locked": "ok", "tcp": "unknown"}, False, False),
+        ({}, {"locked": "unknown", "tcp": "unknown"}, False, False),
+    ],
+)
+def test_the_transport_of_each_arm_is_proven_by_its_own_lines_and_never_taken_on_trust(
+    machine: ScriptedMachine, logs: dict[str, str], findings: dict[str, str], is_proven: bool, is_alarming: bool
+) -> None:
+    machine.script = probing(two_arms(), logs=logs)
 
-    result = call(machine, lock(machine))
+    found = call(machine, lock_gpus(machine)).findings
 
-    assert result.findings is not None
-    assert (result.findings.proofs, result.findings.is_proven) == ({"locked": "not proven", "tcp": "not proven"}, False)
-    assert result.record.remarks[0] == (
-        "all-reduce of 4 MiB: 2.10 GB/s over the locked transport, 210 MB/s over TCP (10.00x)"
+    assert found is not None
+    assert {name: report.judged.finding for name, report in found.proofs.items()} == findings
+    assert (found.is_proven, found.is_alarming) == (is_proven, is_alarming)
+
+
+def test_both_bandwidths_and_what_proves_them_are_remarks_of_the_record(machine: ScriptedMachine) -> None:
+    machine.script = probing(two_arms(), logs={"locked": "p2p", "tcp": "socket"})
+
+    remarks = call(machine, lock_gpus(machine)).record.remarks
+
+    assert remarks[0] == "all-reduce of 4 MiB: 2.10 GB/s over the locked transport, 210 MB/s over TCP (10.00x)"
+    assert remarks[3:] == (
+        "the arm `locked`: intra-node as locked, proven by NCCL's own lines",
+        "the arm `tcp`: socket, which is slow, and as locked; proven by NCCL's own lines",
     )
-
-
-def test_the_baseline_tells_what_a_step_takes_and_so_what_a_fallback_costs(machine: ScriptedMachine) -> None:
-    path = lock(machine)
-    machine.script = finishing()
-    assert run(machine, path).baseline == "written"
-    baseline = path.with_name("toy.baseline.yaml")
-    before = baseline.read_bytes()
-    machine.script = probing(two_arms())
-
-    result = call(machine, path, usd="10")
-
-    findings = result.findings
-    assert findings is not None
-    assert findings.measured_step_s is not None
-    assert findings.loss is not None
-    assert findings.loss.low_usd is not None
-    assert [each.arm for each in findings.predictions] == ["locked", "tcp"]
-    assert baseline.read_bytes() == before
 
 
 @pytest.mark.parametrize(

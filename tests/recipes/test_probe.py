@@ -59,7 +59,7 @@ def test_two_ranks_measure_every_kind_and_size_over_gloo(tmp_path: Path, referen
         "finished",
     ]
     assert (run.worker(1)["network_used"], run.worker(1)["attempt"]) == ("gloo", 1)
-    assert not (run.output / "nccl").exists()
+    assert not (run.output / "arms").exists()
     assert list((run.output / "parts").iterdir()) == []
 
 
@@ -166,10 +166,10 @@ def test_each_arm_has_log_files_of_its_own_that_prove_its_transport(tmp_path: Pa
     variables = arm_variables(config, tmp_path, tcp)
 
     assert variables["NCCL_DEBUG"] == "INFO"
-    assert variables["NCCL_DEBUG_FILE"] == f"{tmp_path}/nccl/tcp/nccl.%h.%p.log"
+    assert variables["NCCL_DEBUG_FILE"] == f"{tmp_path}/arms/tcp/nccl/nccl.%h.%p.log"
     assert TCP.items() <= variables.items()
     # NCCL does not make it.
-    assert (tmp_path / "nccl" / "tcp").is_dir()
+    assert (tmp_path / "arms/tcp/nccl").is_dir()
 
 
 def test_sizes_go_further_on_gpus() -> None:
