@@ -26,7 +26,8 @@ class Side:
 
     `digests` has every section, and none for a record without a lock; `payloads` is None where only
     digests are known. `observed` is what was seen of the run, `accepted` maps a section to the reason
-    why it was allowed to drift, and `remarks` says what is wrong with the side itself. `image` is None where no image is known.
+    why it was allowed to drift, and `remarks` says what is wrong with the side itself. `image` is None
+    where no image is known.
     """
 
     label: str

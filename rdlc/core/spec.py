@@ -102,7 +102,8 @@ def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec
     )
     fields.finish()
     for field, message in find_network_mistakes(spec.run.network, gpus_per_worker=spec.cluster.gpus_per_worker):
-        raise fields.error(field, message, "leave `transport` out, or ask for GPUs")
+        section, _, key = field.rpartition(".")
+        raise fields.below(section).error(key, message, "leave `transport` out, or ask for GPUs")
     return spec
 
 

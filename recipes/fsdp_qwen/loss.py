@@ -3,10 +3,10 @@
 import struct
 
 import torch
-import torch.distributed as dist
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
+from fsdp_qwen.collectives import all_gather
 from fsdp_qwen.model import ShardedModel
 from fsdp_qwen.place import Place
 
@@ -34,7 +34,7 @@ def gather(value: float, digests: list[bytes], place: Place) -> tuple[list[float
     mine = torch.tensor(list(payload), dtype=torch.uint8, device=place.device)
     # uint8 [world size x payload]
     everyone = torch.empty(place.world_size * len(payload), dtype=torch.uint8, device=place.device)
-    dist.all_gather_single(everyone, mine)
+    all_gather(everyone, mine)
     parts = [bytes(part) for part in everyone.view(place.world_size, -1).tolist()]
     values = [struct.unpack("<d", part[:8])[0] for part in parts]
     return values, [part[i : i + 32] for part in parts for i in range(8, len(part), 32)]

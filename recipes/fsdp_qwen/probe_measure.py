@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 
+from fsdp_qwen.collectives import all_gather, reduce_scatter
 from fsdp_qwen.place import Place
 
 KINDS = ("all-reduce", "all-gather", "reduce-scatter")
@@ -85,13 +86,10 @@ def _call(kind: str, shard: int, place: Place) -> Callable[[], object]:
     # Filled, so that the memory is really there.
     part = torch.empty(shard, dtype=_ELEMENT, device=place.device).fill_(0.0)
     whole = torch.empty(shard * place.world_size, dtype=_ELEMENT, device=place.device).fill_(0.0)
-    # torch 2.13 gave them these names; the same calls had others before.
-    gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor
-    scatter = getattr(dist, "reduce_scatter_single", None) or dist.reduce_scatter_tensor
     calls: dict[str, Callable[[], object]] = {
         "all-reduce": lambda: dist.all_reduce(whole),
-        "all-gather": lambda: gather(whole, part),
-        "reduce-scatter": lambda: scatter(part, whole),
+        "all-gather": lambda: all_gather(whole, part),
+        "reduce-scatter": lambda: reduce_scatter(part, whole),
     }
     return calls[kind]
 

@@ -100,7 +100,9 @@ def describe(place: Place, received: str, output: Output) -> dict[str, object]:
         "attempt": place.attempt,
         "environment": exact.recorded_environment(os.environ),
         "switches": exact.read_switches(),
-        "torch": torch.__version__,
+        # As installed packages are told by name; torch itself adds what it was built for.
+        "torch": importlib.metadata.version("torch"),
+        "torch_build": torch.__version__,
         # Only what is loaded counts: under plain processes there is no Ray, installed or not.
         "ray": importlib.metadata.version("ray") if "ray" in sys.modules else None,
         "transformers": importlib.metadata.version("transformers"),

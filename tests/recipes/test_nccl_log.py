@@ -44,7 +44,7 @@ def test_the_shells_own_values_give_way(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("NCCL_DEBUG_FILE", "/elsewhere")
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
 
-    train._set_environment(config(1), Output(path=tmp_path))
+    train.set_environment(config(1), Output(path=tmp_path))
 
     found = {name: os.environ[name] for name in EXPECTED}
     assert found == {**EXPECTED, "NCCL_DEBUG_FILE": f"{tmp_path}/nccl/nccl.%h.%p.log"}
