@@ -1,6 +1,7 @@
 """Judgements of a transport, for tests of what is built on them."""
 
 from rdlc.core.transport.judged import Expectation, JudgedTransport, SeenTransport, judge_transport
+from rdlc.core.transport.proofs import GLOO as GLOO_SEEN
 
 ANY = Expectation(transport="", origin="")
 EFA = Expectation(transport="efa", origin="network.transport")
@@ -13,7 +14,7 @@ def seen(verdict: str = "ok", transport: str = "efa", **other: object) -> SeenTr
     return SeenTransport(verdict=verdict, transport=transport, **{**values, **other})  # type: ignore[arg-type]
 
 
-NO_NCCL = seen("unknown", "none", is_applicable=False, proof="none")
+NO_NCCL = GLOO_SEEN
 
 
 def judged(verdict: str = "ok", transport: str = "efa", due: Expectation = EFA, **other: object) -> JudgedTransport:

@@ -14,7 +14,7 @@ from rdlc.core.traffic.reading import NETWORK_LIMIT_BYTES, NetworkReport, read_n
 from rdlc.core.transport.causes import Cause, find_causes
 from rdlc.core.transport.facts import FileFacts
 from rdlc.core.transport.judged import Expectation, JudgedTransport, SeenTransport, expected_transport, judge_transport
-from rdlc.core.transport.proofs import observe, see_gloo, see_nccl, see_nothing
+from rdlc.core.transport.proofs import GLOO, ONE_RANK, observe, see_nccl, see_nothing
 from rdlc.core.transport.report import LikelyCause, TransportReport
 from rdlc.core.transport.scan import Scanner
 from rdlc.core.transport.verdict import LogVerdict, judge_logs
@@ -61,11 +61,13 @@ def prove_transport(lock: RunLock, workers: Sequence[WorkerReport], record: Path
         seen = see_nothing(f"what it left cannot be read: {error.message}")
         return TransportReport(judged=judge_transport(seen, due), predicted_bytes=None, moved_bytes=None, observed={})
     ledger = judge_ledger(predicted_traffic(reports), moved_between(reports))
-    seen = (
-        see_gloo(ledger)
-        if common_network(workers) == "gloo"
-        else see_nccl(log, ledger, world_size=lock.sections.recipe.world_size)
-    )
+    world_size, backend = lock.sections.recipe.world_size, common_network(workers)
+    if backend == "gloo":
+        seen = GLOO
+    elif backend == "nccl" and world_size == 1:
+        seen = ONE_RANK
+    else:
+        seen = see_nccl(log, ledger, world_size=world_size)
     report = _report(judge_transport(seen, due), log)
     return replace(report, predicted_bytes=ledger.predicted_bytes, moved_bytes=ledger.moved_bytes)
 

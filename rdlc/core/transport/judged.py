@@ -103,7 +103,7 @@ def describe_judgement(judged: JudgedTransport) -> str:
     wanted = f"the lock says {due.transport} ({due.origin})" if due.transport else due.origin or "the lock names none"
     proof = _PROVEN_BY[seen.proof]
     if judged.finding == "not-applicable":
-        return "transport: not applicable, NCCL was not used"
+        return f"transport: not applicable, {seen.reason}"
     if judged.finding == "ok":
         locked = " as locked" if due.transport else ""
         return f"transport: {seen.transport}{locked}, {proof}"
@@ -114,6 +114,6 @@ def describe_judgement(judged: JudgedTransport) -> str:
     if judged.finding == "disagreement":
         return f"transport: NCCL's lines and the bytes moved contradict each other: {seen.reason}; {wanted}"
     if not seen.is_applicable:
-        return f"transport: NCCL was not used, and {wanted}"
+        return f"transport: {seen.reason}, and {wanted}"
     words = {"fallback": "fell back to", "mixed": "went over different networks:", "other": "went over"}
     return f"transport: {words[judged.finding]} {seen.transport}, and {wanted}; {proof}"

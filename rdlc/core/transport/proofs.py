@@ -1,20 +1,20 @@
 """NCCL's lines and the bytes that were moved, put together: what a run used, and how far that is proven."""
 
+from dataclasses import replace
+
 from rdlc.core.traffic.ledger import LedgerVerdict, combine
 from rdlc.core.transport.judged import SeenTransport
 from rdlc.core.transport.verdict import LogVerdict
 
-
-def see_gloo(ledger: LedgerVerdict) -> SeenTransport:
-    """A run over gloo: there is no transport to judge, but bytes were counted all the same."""
-    return SeenTransport(
-        verdict="unknown",
-        transport="none",
-        is_applicable=False,
-        proof="none",
-        has_disagreement=False,
-        reason=f"the workers used gloo, which talks TCP only; {ledger.reason}",
-    )
+GLOO = SeenTransport(
+    verdict="unknown",
+    transport="none",
+    is_applicable=False,
+    proof="none",
+    has_disagreement=False,
+    reason="NCCL was not used",
+)
+ONE_RANK = replace(GLOO, reason="one rank has nobody to talk to")
 
 
 def see_nothing(reason: str) -> SeenTransport:
@@ -44,8 +44,8 @@ def see_nccl(log: LogVerdict, ledger: LedgerVerdict, *, world_size: int) -> Seen
     return SeenTransport(
         verdict=verdict,
         transport=transport,
-        # One rank alone has nobody to talk to.
-        is_applicable=world_size > 1,
+        # Lines that show no use of NCCL do not excuse workers that say they used it.
+        is_applicable=True,
         proof=proof.proof,
         has_disagreement=proof.disagrees,
         reason=reason,
