@@ -253,8 +253,9 @@ resource "aws_eks_node_group" "gpu" {
     max_size     = var.gpu.max_count
   }
 
+  # All at once: a run needs all of them, and a reservation has no room for old and new side by side.
   update_config {
-    max_unavailable = var.gpu.max_count
+    max_unavailable_percentage = 100
   }
 
   depends_on = [
