@@ -78,7 +78,7 @@ run "plain_group_is_as_asked_for" {
 
   assert {
     condition     = aws_eks_node_group.gpu.update_config[0].max_unavailable_percentage == 100
-    error_message = "an update wants old and new nodes side by side"
+    error_message = "an update does not take all nodes at once"
   }
 
   assert {

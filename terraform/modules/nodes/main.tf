@@ -253,7 +253,7 @@ resource "aws_eks_node_group" "gpu" {
     max_size     = var.gpu.max_count
   }
 
-  # All at once: a run needs all of them, and a reservation has no room for old and new side by side.
+  # All at once, since a run needs all of them: as a share, because EKS takes no plain number above 100.
   update_config {
     max_unavailable_percentage = 100
   }
