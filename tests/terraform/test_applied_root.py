@@ -1,43 +1,38 @@
-"""The sample's profile really applied, in an account of moto's: read back by boto3, and planned once more."""
+"""The sample's profile really applied by rdlc, in an account of moto's, and read back by boto3."""
 
 from typing import Any
 
 import pytest
 
 from tests.terraform.moto.offered import ADDON_VERSIONS, KUBERNETES, RELEASES
-from tests.terraform.moto.world import ACCOUNT, INPUTS, Root, client
+from tests.terraform.moto.world import ACCOUNT, client
+from tests.terraform.sample import BINDINGS, VARIABLES, Sample
 
 pytestmark = [pytest.mark.terraform, pytest.mark.late]
 
 
-def node_group(root: Root, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = client("eks", root.endpoint).describe_nodegroup(clusterName="seed", nodegroupName=name)
+def node_group(sample: Sample, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = client("eks", sample.endpoint).describe_nodegroup(clusterName="seed", nodegroupName=name)
     return dict(found["nodegroup"])
 
 
-def template_of(root: Root, group: dict[str, Any]) -> dict[str, Any]:
+def template_of(sample: Sample, group: dict[str, Any]) -> dict[str, Any]:
     named = group["launchTemplate"]
-    found = client("ec2", root.endpoint).describe_launch_template_versions(
+    found = client("ec2", sample.endpoint).describe_launch_template_versions(
         LaunchTemplateId=named["id"], Versions=[named["version"]]
     )
     return dict(found["LaunchTemplateVersions"][0]["LaunchTemplateData"])
 
 
-def efa_group(root: Root) -> str:
-    found = client("ec2", root.endpoint).describe_security_groups(
+def efa_group(sample: Sample) -> str:
+    found = client("ec2", sample.endpoint).describe_security_groups(
         Filters=[{"Name": "group-name", "Values": ["seed-efa"]}]
     )
     return str(found["SecurityGroups"][0]["GroupId"])
 
 
-def test_a_second_plan_changes_nothing(applied_root: Root) -> None:
-    done = applied_root.run("plan", "-detailed-exitcode", "-no-color", "-var-file=inputs.tfvars.json")
-
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_the_cluster_has_the_version_asked_for_and_keeps_it(applied_root: Root) -> None:
-    cluster = client("eks", applied_root.endpoint).describe_cluster(name="seed")["cluster"]
+def test_the_cluster_has_the_version_asked_for_and_keeps_it(applied_sample: Sample) -> None:
+    cluster = client("eks", applied_sample.endpoint).describe_cluster(name="seed")["cluster"]
 
     assert (cluster["version"], cluster["upgradePolicy"]) == (KUBERNETES, {"supportType": "EXTENDED"})
     assert cluster["accessConfig"]["authenticationMode"] == "API_AND_CONFIG_MAP"
@@ -45,8 +40,8 @@ def test_the_cluster_has_the_version_asked_for_and_keeps_it(applied_root: Root) 
 
 
 @pytest.mark.parametrize("name", sorted(ADDON_VERSIONS))
-def test_each_add_on_has_the_version_asked_for(applied_root: Root, name: str) -> None:
-    addon = client("eks", applied_root.endpoint).describe_addon(clusterName="seed", addonName=name)["addon"]
+def test_each_add_on_has_the_version_asked_for(applied_sample: Sample, name: str) -> None:
+    addon = client("eks", applied_sample.endpoint).describe_addon(clusterName="seed", addonName=name)["addon"]
 
     assert addon["addonVersion"] == ADDON_VERSIONS[name][0]
 
@@ -59,20 +54,20 @@ def test_each_add_on_has_the_version_asked_for(applied_root: Root, name: str) ->
     ],
 )
 def test_each_node_group_has_the_ami_release_asked_for(
-    applied_root: Root, name: str, release: str, ami_type: str, instance_type: str
+    applied_sample: Sample, name: str, release: str, ami_type: str, instance_type: str
 ) -> None:
-    group = node_group(applied_root, name)
+    group = node_group(applied_sample, name)
 
     assert (group["version"], group["releaseVersion"], group["amiType"]) == (KUBERNETES, release, ami_type)
-    assert template_of(applied_root, group)["InstanceType"] == instance_type
+    assert template_of(applied_sample, group)["InstanceType"] == instance_type
 
 
-def test_gpu_nodes_have_one_efa_interface_in_both_security_groups(applied_root: Root) -> None:
-    template = template_of(applied_root, node_group(applied_root, "seed-gpu"))
-    cluster = client("eks", applied_root.endpoint).describe_cluster(name="seed")["cluster"]
+def test_gpu_nodes_have_one_efa_interface_in_both_security_groups(applied_sample: Sample) -> None:
+    template = template_of(applied_sample, node_group(applied_sample, "seed-gpu"))
+    cluster = client("eks", applied_sample.endpoint).describe_cluster(name="seed")["cluster"]
 
     interface = template["NetworkInterfaces"][0]
-    groups = {cluster["resourcesVpcConfig"]["clusterSecurityGroupId"], efa_group(applied_root)}
+    groups = {cluster["resourcesVpcConfig"]["clusterSecurityGroupId"], efa_group(applied_sample)}
     assert len(template["NetworkInterfaces"]) == 1
     assert set(interface.pop("Groups")) == groups
     assert interface == {
@@ -84,9 +79,9 @@ def test_gpu_nodes_have_one_efa_interface_in_both_security_groups(applied_root: 
     }
 
 
-def test_the_efa_group_lets_its_own_members_in_and_out_and_nobody_else(applied_root: Root) -> None:
-    group = efa_group(applied_root)
-    found = client("ec2", applied_root.endpoint).describe_security_group_rules(
+def test_the_efa_group_lets_its_own_members_in_and_out_and_nobody_else(applied_sample: Sample) -> None:
+    group = efa_group(applied_sample)
+    found = client("ec2", applied_sample.endpoint).describe_security_group_rules(
         Filters=[{"Name": "group-id", "Values": [group]}]
     )
 
@@ -97,9 +92,9 @@ def test_the_efa_group_lets_its_own_members_in_and_out_and_nobody_else(applied_r
     assert rules == [(False, "-1", group), (True, "-1", group)]
 
 
-def test_gpu_nodes_are_tainted_labelled_and_close_together(applied_root: Root) -> None:
-    group = node_group(applied_root, "seed-gpu")
-    placement = client("ec2", applied_root.endpoint).describe_placement_groups(GroupNames=["seed-gpu"])
+def test_gpu_nodes_are_tainted_labelled_and_close_together(applied_sample: Sample) -> None:
+    group = node_group(applied_sample, "seed-gpu")
+    placement = client("ec2", applied_sample.endpoint).describe_placement_groups(GroupNames=["seed-gpu"])
 
     assert group["taints"] == [{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}]
     assert group["labels"] == {
@@ -108,20 +103,20 @@ def test_gpu_nodes_are_tainted_labelled_and_close_together(applied_root: Root) -
         "vpc.amazonaws.com/efa.present": "true",
     }
     assert group["scalingConfig"] == {"minSize": 0, "maxSize": 2, "desiredSize": 2}
-    assert template_of(applied_root, group)["Placement"] == {"GroupName": "seed-gpu"}
+    assert template_of(applied_sample, group)["Placement"] == {"GroupName": "seed-gpu"}
     assert placement["PlacementGroups"][0]["Strategy"] == "cluster"
 
 
-def test_gpu_nodes_are_in_the_zone_asked_for(applied_root: Root) -> None:
-    subnets = node_group(applied_root, "seed-gpu")["subnets"]
-    found = client("ec2", applied_root.endpoint).describe_subnets(SubnetIds=subnets)["Subnets"]
+def test_gpu_nodes_are_in_the_zone_asked_for(applied_sample: Sample) -> None:
+    subnets = node_group(applied_sample, "seed-gpu")["subnets"]
+    found = client("ec2", applied_sample.endpoint).describe_subnets(SubnetIds=subnets)["Subnets"]
 
     assert [(subnet["AvailabilityZone"], subnet["MapPublicIpOnLaunch"]) for subnet in found] == [("us-east-2b", False)]
 
 
-def test_the_bucket_is_private(applied_root: Root) -> None:
-    bucket = applied_root.outputs()["storage"]["id"]
-    access = client("s3", applied_root.endpoint).get_public_access_block(Bucket=bucket)
+def test_the_bucket_is_private(applied_sample: Sample) -> None:
+    bucket = applied_sample.record()["outputs"]["storage"]["id"]
+    access = client("s3", applied_sample.endpoint).get_public_access_block(Bucket=bucket)
 
     assert access["PublicAccessBlockConfiguration"] == {
         "BlockPublicAcls": True,
@@ -131,13 +126,14 @@ def test_the_bucket_is_private(applied_root: Root) -> None:
     }
 
 
-def test_outputs_say_what_was_made(applied_root: Root) -> None:
-    outputs = applied_root.outputs()
+def test_outputs_say_what_was_made(applied_sample: Sample) -> None:
+    outputs = applied_sample.record()["outputs"]
 
     gpu = outputs["gpu_node_group"]
     assert outputs["cluster_arn"] == f"arn:aws:eks:us-east-2:{ACCOUNT}:cluster/seed"
-    assert outputs["addon_versions"] == INPUTS["addon_versions"]
-    assert outputs["efa_security_group_id"] == efa_group(applied_root)
+    assert outputs["addon_versions"] == VARIABLES["addon_versions"]
+    assert outputs["efa_security_group_id"] == efa_group(applied_sample)
     assert (gpu["count"], gpu["gpus_per_node"], gpu["efa_interfaces_per_node"]) == (2, 4, 1)
     assert (gpu["release_version"], gpu["capacity_type"]) == (RELEASES[2], "ON_DEMAND")
-    assert {name: outputs["inputs"][name] for name in INPUTS} == INPUTS
+    given = {**VARIABLES, **BINDINGS}
+    assert {name: outputs["inputs"][name] for name in given} == given
