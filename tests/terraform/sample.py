@@ -25,7 +25,7 @@ from tests.terraform.program import command_line_configuration, terraform_progra
 
 LOCK = "lock/toy.lock.yaml"
 KEY = f"seed/{ACCOUNT}/{REGION}"
-PATIENCE_S = 300.0  # for a machine with much else to do
+PATIENCE_S = 600.0  # for a machine with much else to do
 # What a person adds to the profile. The release of the GPU nodes floats: `rdlc lock` asks for it.
 VARIABLES: Mapping[str, Json] = {
     "region": REGION,

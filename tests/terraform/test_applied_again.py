@@ -1,13 +1,11 @@
 """The applied stack, looked at and applied once more: it stays as it is, and nothing but the lock is listened to."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from tests.cli.transcripts import lock_at
-from tests.terraform.sample import KEY, LOCK, Sample, lock_sample
+from tests.terraform.sample import KEY, LOCK, Sample
 
 pytestmark = [pytest.mark.terraform, pytest.mark.late]
 APPLY = ("apply", LOCK, "--bind", "bind.yaml")
@@ -66,20 +64,3 @@ def test_a_stack_is_not_looked_for_in_another_world(applied_sample: Sample, moto
             "hint: set or unset `AWS_ENDPOINT_URL` as it was then",
         ],
     )
-
-
-def test_a_provider_that_is_not_the_locked_one_is_refused(moto_account: str, tmp_path: Path) -> None:
-    sample = lock_sample(tmp_path, endpoint=moto_account, provider_lock=other_hashes)
-
-    said = sample(*APPLY, "--yes")
-
-    error, hint = said.err.splitlines()[-2:]
-    assert said.code == 1
-    assert error.startswith("error: the provider here is not the one that is locked: ")
-    assert hint == "hint: `rdlc lock SPEC --upgrade infra` locks another one on purpose"
-    assert not sample.stack.exists()
-
-
-def other_hashes(text: str) -> str:
-    """A file of locked providers whose hashes fit nothing."""
-    return re.sub(r'"h1:(.)', lambda found: f'"h1:{"A" if found[1] != "A" else "B"}', text)

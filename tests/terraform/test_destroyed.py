@@ -5,7 +5,8 @@ import pytest
 from tests.terraform.sample import KEY
 from tests.terraform.second_world import Destroyed
 
-pytestmark = [pytest.mark.terraform, pytest.mark.late]
+# The first of these waits for all that happened before; the limit is for a machine with much else to do.
+pytestmark = [pytest.mark.terraform, pytest.mark.late, pytest.mark.timeout(3000)]
 
 
 def test_ctrl_c_ends_a_destroy_in_order_and_tells_how_to_go_on(destroyed: Destroyed) -> None:

@@ -6,7 +6,8 @@ from tests.terraform.moto.offered import ADDON_VERSIONS, RELEASES
 from tests.terraform.sample import KEY
 from tests.terraform.second_world import TAINT, Drifted, Rested
 
-pytestmark = [pytest.mark.terraform, pytest.mark.late]
+# The first of these waits for all that happened before; the limit is for a machine with much else to do.
+pytestmark = [pytest.mark.terraform, pytest.mark.late, pytest.mark.timeout(3000)]
 LOCKED = {"egress": ["-1"], "taints": [TAINT], "release": RELEASES[2], "coredns": ADDON_VERSIONS["coredns"][0]}
 CHANGED = {"egress": [], "taints": [], "release": RELEASES[0], "coredns": ADDON_VERSIONS["coredns"][1]}
 

@@ -9,7 +9,8 @@ import pytest
 from tests.terraform.sample import KEY, Sample
 from tests.terraform.second_world import CAPACITY, EXPIRED, QUOTA, Troubled
 
-pytestmark = [pytest.mark.terraform, pytest.mark.late]
+# The first of these waits for all that happened before; the limit is for a machine with much else to do.
+pytestmark = [pytest.mark.terraform, pytest.mark.late, pytest.mark.timeout(3000)]
 GPU_GROUP = "module.nodes.aws_eks_node_group.gpu"
 # Made up by AWS for each resource, or told only when it is looked at once more and held by a resource of its own.
 MADE_UP = {
