@@ -7,7 +7,7 @@ CORE_VENV ?= .venv-core$(addprefix -,$(notdir $(PYTHON)))
 RUN := $(VENV)/bin/python -m
 READY := $(VENV)/.set-up-dev
 CORE_READY := $(CORE_VENV)/.set-up-core
-COG_FILES := $(wildcard README.md CONTRIBUTING.md lock/README.md)
+COG_FILES := $(wildcard README.md CONTRIBUTING.md lock/README.md terraform/README.md)
 
 # Without bytecode every process of every run would compile PyTorch and Ray anew: it doubles the time.
 unexport PYTHONDONTWRITEBYTECODE

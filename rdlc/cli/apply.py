@@ -28,11 +28,12 @@ STATUSES = {
     "applied": "the stack is now as locked",
     "unchanged": "the stack was as locked already; nothing was touched",
     "planned": "with --plan: nothing is there yet, and this would be made",
+    "withdrawn": "with --plan: nothing is there yet, and AWS offers a locked version no longer",
     "would-change": "with --plan: something else was applied, and this would change it",
     "drifted": "with --plan: the world is not what was applied",
     "declined": "there was no yes, and nothing was touched",
 }
-_NO = ("would-change", "drifted", "declined")
+_NO = ("withdrawn", "would-change", "drifted", "declined")
 
 
 @verb("apply", statuses=STATUSES)
@@ -152,7 +153,7 @@ def _show(console: Console, result: StackResult) -> None:
     write_line(console, f"{result.status}  {proposal.key}")
     if result.status == "drifted":
         show_drift(console, proposal.drift)
-    if result.status in {"planned", "would-change", "drifted"}:
+    if result.status in {"planned", "withdrawn", "would-change", "drifted"}:
         show_proposal(console, proposal, has_attributes=result.status != "drifted")
         return
     if proposal.is_resting and result.status == "unchanged":

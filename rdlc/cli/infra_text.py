@@ -81,6 +81,9 @@ def result_data(result: StackResult) -> dict[str, Json | float]:
         "drift": [{"address": d.address, "locked": d.locked, "seen": d.found} for d in proposal.drift],
         "is_resting": proposal.is_resting,
         "unchecked_offers": proposal.unchecked,
+        "withdrawn": [
+            {"address": check.address, "locked": check.locked, "nearest": check.nearest} for check in proposal.withdrawn
+        ],
         "price": _price_data(proposal.price),
         "endpoints": dict(proposal.caller.endpoints),
         "leftovers": [{"kind": item.kind, "name": item.name} for item in proposal.leftovers],
@@ -159,6 +162,8 @@ def _warnings(proposal: Proposal) -> Iterator[str]:
         yield f"{words}{': ' + proposal.record.reason if proposal.record.reason else ''}"
     if proposal.unchecked:
         yield f"not checked whether AWS still offers the locked versions: {proposal.unchecked}"
+    for check in proposal.withdrawn:
+        yield f"{check.message}: {check.way_on}"
     if proposal.is_resting:
         yield "the GPU nodes were scaled down: that is not drift, and applying brings them back"
 

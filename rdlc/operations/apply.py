@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rdlc.core.infra.failures import tells_stale_plan
 from rdlc.core.infra.order import InfraOrder
 from rdlc.core.infra.outputs import read_outputs
 from rdlc.core.infra.plan import ResourceChange
@@ -10,7 +11,7 @@ from rdlc.core.infra.price_table import Price
 from rdlc.core.infra.prices import describe_sources
 from rdlc.core.infra.stack import StackRecord
 from rdlc.core.infra.steps import Caller
-from rdlc.errors import RdlcError
+from rdlc.errors import OutsideError, RdlcError
 from rdlc.operations.infra_drift import Planned, StackQuestion, identify, plan_stack, settle_step
 from rdlc.operations.infra_offers import check_offers
 from rdlc.operations.stack_ports import Proposal, Stack, Tools
@@ -31,7 +32,8 @@ class ApplyRequest:
 class StackResult:
     """What became of it, and the stack's record as it is now; None where nothing was made.
 
-    `planned`: it was only looked at, and nothing is there yet. `would-change`: only looked at, and another
+    `planned`: it was only looked at, and nothing is there yet; `withdrawn` if nothing could be made so, since
+    AWS offers a locked version no longer. `would-change`: only looked at, and another
     order is applied there. `drifted`: only looked at, and the world is not what was applied. `unchanged`:
     it is as locked. `applied`; `declined`: there was no yes. After destroy: `destroyed`, `scaled-down`.
     """
@@ -56,6 +58,7 @@ def apply_stack(request: ApplyRequest, tools: Tools) -> StackResult:
             return StackResult(status=status, proposal=proposal, record=proposal.record)
         if proposal.plan.is_empty:
             return _settle_unchanged(request, planned, stack, tools)
+        _refuse_withdrawn(proposal)
         tools.approver.show(proposal)
         if not tools.approver.is_agreed(proposal):
             return StackResult(status="declined", proposal=proposal, record=proposal.record)
@@ -64,28 +67,29 @@ def apply_stack(request: ApplyRequest, tools: Tools) -> StackResult:
 
 
 def _with_offers(order: InfraOrder, proposal: Proposal, tools: Tools) -> Proposal:
-    """The proposal, once AWS was asked about each version that it would take; raises RdlcError for one that is gone.
-
-    What AWS does not tell is no refusal: it is shown as not checked.
-    """
+    """The proposal, once AWS was asked about each version that it would take; what it does not tell is not checked."""
     if not any(_takes_versions(change) for change in proposal.plan.changes):
         return proposal
     if reason := tools.offers.describe_missing():
         return replace(proposal, unchecked=reason)
     try:
         checks = check_offers(order.variables, tools.offers)
-    except RdlcError as error:
+    except OutsideError as error:
         return replace(proposal, unchecked=error.message)
-    gone = [check for check in checks if not check.is_offered and check.nearest]
-    if gone:
-        first = gone[0]
+    gone = tuple(check for check in checks if not check.is_offered and check.nearest)
+    silent = [f"`{check.address}`" for check in checks if not check.is_offered and not check.nearest]
+    unchecked = f"AWS lists nothing like {', '.join(silent)}" if silent else ""
+    return replace(proposal, unchecked=unchecked, withdrawn=gone)
+
+
+def _refuse_withdrawn(proposal: Proposal) -> None:
+    if proposal.withdrawn:
+        first = proposal.withdrawn[0]
         raise RdlcError(
-            "; ".join(check.message for check in gone),
+            "; ".join(check.message for check in proposal.withdrawn),
             field=f"infra.{first.address}",
-            hint=f"`--substitute infra.{first.address}={first.nearest} --reason ...` goes on with that one",
+            hint=f"{first.way_on} goes on with that one",
         )
-    silent = [f"`{check.address}`" for check in checks if not check.is_offered]
-    return replace(proposal, unchecked=f"AWS lists nothing like {', '.join(silent)}" if silent else "")
 
 
 def _takes_versions(change: ResourceChange) -> bool:
@@ -96,7 +100,7 @@ def _takes_versions(change: ResourceChange) -> bool:
 def _look_status(order: InfraOrder, proposal: Proposal) -> str:
     record = proposal.record
     if record is None or record.status == "destroyed":
-        return "planned"
+        return "withdrawn" if proposal.withdrawn else "planned"
     if not proposal.drift:
         return "unchanged"
     is_same = record.status == "applied" and record.order_digest == order.digest
@@ -122,12 +126,17 @@ def _apply(request: ApplyRequest, planned: Planned, stack: Stack, tools: Tools) 
 def carry_out(record: StackRecord, planned: Planned, stack: Stack, tools: Tools) -> StackRecord:
     """Applies the kept plan with the record that says so; what breaks off is recorded with its reason."""
     stack.write(record)
-    is_destroy = planned.proposal.is_destroy
+    is_destroy, before = planned.proposal.is_destroy, planned.proposal.record
+    is_untouched = False
     try:
         end = planned.work.apply(tools.listener, is_destroy=is_destroy)
+        is_untouched = tells_stale_plan(end.diagnostics)
         settle_step(end, step="destroy" if is_destroy else "apply")
         return finish_record(record, planned, stack, tools)
     except BaseException as error:
+        if is_untouched and before is not None:  # nothing broke off: the stack is what it was
+            stack.write(before)
+            raise
         left = replace(record, status="incomplete", reason=_why(error), changed=tools.stacks.now())
         stack.write(left)
         stack.write(replace(left, resources=_count(planned, record)))

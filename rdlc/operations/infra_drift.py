@@ -20,6 +20,10 @@ from rdlc.errors import InputError, Interrupted, RdlcError
 from rdlc.operations.stack_ports import Proposal, Stack, Tools, Work
 
 ACCOUNT_VARIABLE = "account_id"
+_ON_FROM_THERE = {
+    "apply": "`rdlc apply LOCK` goes on from there, `rdlc destroy STACK` takes it away",
+    "destroy": "`rdlc destroy STACK` goes on from there",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +103,7 @@ def settle_step(end: StepEnd, *, step: str, allowed: tuple[int, ...] = (0,)) -> 
         ended = f"interrupted: Terraform ended its `{step}` in order"
         if is_preparing:
             raise Interrupted(f"{ended}; nothing was changed")
-        hint = "`rdlc apply LOCK` goes on from there, `rdlc destroy STACK` takes it away"
+        hint = _ON_FROM_THERE.get(step)
         raise Interrupted(f"{ended}; its state says how far it came", hint=hint)
     raise explain_failure(end.diagnostics, step=step, printed=end.printed)
 

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rdlc.core.infra.events import Event
+from rdlc.core.infra.offers import OfferCheck
 from rdlc.core.infra.order import InfraOrder
 from rdlc.core.infra.plan import Plan
 from rdlc.core.infra.prices import PriceEstimate
@@ -144,7 +145,7 @@ class Proposal:
 
     `record` is how it was left, None for one that is not there yet. `drift` is what differs from the lock
     that was applied last; it is empty where nothing was. `unchecked` says why it is not known whether
-    AWS still offers the locked versions.
+    AWS still offers the locked versions; `withdrawn` are those that it is known not to offer.
     """
 
     key: StackKey
@@ -156,6 +157,7 @@ class Proposal:
     drift: tuple[Drift, ...] = ()
     is_resting: bool = False
     unchecked: str = ""
+    withdrawn: tuple[OfferCheck, ...] = ()
     leftovers: tuple[Leftover, ...] = ()
 
 

@@ -48,6 +48,80 @@ variables {
   addon_versions          = { coredns = "v1.12.4-eksbuild.1" }
 }
 
+# What needs no ids and no other values shares one plan; each message says which of it fails.
+run "plain_group_is_as_asked_for" {
+  command = plan
+
+  module {
+    source = "./modules/nodes"
+  }
+
+  assert {
+    condition     = alltrue([for interface in aws_launch_template.gpu.network_interfaces : interface.subnet_id == null && interface.associate_public_ip_address == "false"])
+    error_message = "an interface names a subnet or asks for a public address"
+  }
+
+  assert {
+    condition     = aws_placement_group.gpu[0].strategy == "cluster" && aws_launch_template.gpu.placement[0].group_name == "seed-gpu"
+    error_message = "the nodes are not in a cluster placement group of the stack"
+  }
+
+  assert {
+    condition     = aws_eks_node_group.gpu.capacity_type == "ON_DEMAND" && length(aws_launch_template.gpu.instance_market_options) == 0 && length(aws_launch_template.gpu.capacity_reservation_specification) == 0
+    error_message = "not plain on demand"
+  }
+
+  assert {
+    condition     = aws_eks_node_group.gpu.scaling_config[0].min_size == 0 && aws_eks_node_group.gpu.scaling_config[0].desired_size == 1 && aws_eks_node_group.gpu.scaling_config[0].max_size == 3
+    error_message = "not from 0 to 3 nodes, with 1 at rest"
+  }
+
+  assert {
+    condition     = aws_eks_node_group.gpu.update_config[0].max_unavailable_percentage == 100
+    error_message = "an update does not take all nodes at once"
+  }
+
+  assert {
+    condition     = aws_eks_node_group.gpu.version == "1.35" && aws_eks_node_group.gpu.ami_type == "AL2023_x86_64_NVIDIA" && aws_eks_node_group.gpu.release_version == "1.35.3-20261121" && aws_launch_template.gpu.image_id == null && aws_launch_template.gpu.user_data == null
+    error_message = "other AMI of the GPU nodes"
+  }
+
+  assert {
+    condition     = aws_eks_node_group.system.version == "1.35" && aws_eks_node_group.system.ami_type == "AL2023_x86_64_STANDARD" && aws_eks_node_group.system.release_version == "1.35.2-20261120"
+    error_message = "other AMI of the system nodes"
+  }
+
+  assert {
+    condition     = aws_eks_addon.after_nodes["coredns"].addon_version == "v1.12.4-eksbuild.1"
+    error_message = "other version of coredns"
+  }
+
+  assert {
+    condition     = [for taint in aws_eks_node_group.gpu.taint : "${taint.key}=${taint.value}:${taint.effect}"] == ["nvidia.com/gpu=present:NO_SCHEDULE"]
+    error_message = "other taints"
+  }
+
+  assert {
+    condition     = length(aws_eks_node_group.system.taint) == 0
+    error_message = "the system nodes are tainted: cluster services find no node"
+  }
+
+  assert {
+    condition     = alltrue([for template in [aws_launch_template.gpu, aws_launch_template.system] : template.block_device_mappings[0].ebs[0].encrypted == "true" && template.metadata_options[0].http_tokens == "required"])
+    error_message = "a disk is not encrypted, or metadata is open"
+  }
+
+  assert {
+    condition     = aws_launch_template.gpu.block_device_mappings[0].ebs[0].volume_size == 300 && aws_launch_template.system.block_device_mappings[0].ebs[0].volume_size == 50
+    error_message = "other sizes of disks"
+  }
+
+  assert {
+    condition     = alltrue([for specification in aws_launch_template.gpu.tag_specifications : specification.tags["team"] == "training"])
+    error_message = "the tags do not reach instances and disks"
+  }
+}
+
 # ---------------------------------------------------------------- EFA
 
 # One apply for what a plan does not know yet: ids of groups.
@@ -81,19 +155,6 @@ run "efa_group_lets_its_own_members_talk_both_ways" {
   assert {
     condition     = aws_eks_node_group.gpu.launch_template[0].version == tostring(aws_launch_template.gpu.latest_version)
     error_message = "the version of the launch template is not a number"
-  }
-}
-
-run "interfaces_have_no_subnet_and_no_public_address" {
-  command = plan
-
-  module {
-    source = "./modules/nodes"
-  }
-
-  assert {
-    condition     = alltrue([for interface in aws_launch_template.gpu.network_interfaces : interface.subnet_id == null && interface.associate_public_ip_address == "false"])
-    error_message = "an interface names a subnet or asks for a public address"
   }
 }
 
@@ -159,19 +220,6 @@ run "efa_in_two_subnets_is_refused" {
 
 # ---------------------------------------------------------------- placement
 
-run "placement_group_of_the_stack_packs_the_nodes" {
-  command = plan
-
-  module {
-    source = "./modules/nodes"
-  }
-
-  assert {
-    condition     = aws_placement_group.gpu[0].strategy == "cluster" && aws_launch_template.gpu.placement[0].group_name == "seed-gpu"
-    error_message = "the nodes are not in a cluster placement group of the stack"
-  }
-}
-
 run "existing_placement_group_is_used_and_none_is_made" {
   command = plan
 
@@ -207,24 +255,6 @@ run "placement_can_be_switched_off" {
 }
 
 # ---------------------------------------------------------------- capacity
-
-run "on_demand_takes_no_reservation_and_no_market" {
-  command = plan
-
-  module {
-    source = "./modules/nodes"
-  }
-
-  assert {
-    condition     = aws_eks_node_group.gpu.capacity_type == "ON_DEMAND" && length(aws_launch_template.gpu.instance_market_options) == 0 && length(aws_launch_template.gpu.capacity_reservation_specification) == 0
-    error_message = "not plain on demand"
-  }
-
-  assert {
-    condition     = aws_eks_node_group.gpu.scaling_config[0].min_size == 0 && aws_eks_node_group.gpu.scaling_config[0].desired_size == 1 && aws_eks_node_group.gpu.scaling_config[0].max_size == 3
-    error_message = "not from 0 to 3 nodes, with 1 at rest"
-  }
-}
 
 run "capacity_reservation_is_targeted" {
   command = plan
@@ -321,29 +351,6 @@ run "spot_is_asked_for_by_the_node_group_alone" {
 
 # ---------------------------------------------------------------- AMI, disks, taints, metadata
 
-run "nodes_run_the_releases_that_were_asked_for" {
-  command = plan
-
-  module {
-    source = "./modules/nodes"
-  }
-
-  assert {
-    condition     = aws_eks_node_group.gpu.version == "1.35" && aws_eks_node_group.gpu.ami_type == "AL2023_x86_64_NVIDIA" && aws_eks_node_group.gpu.release_version == "1.35.3-20261121" && aws_launch_template.gpu.image_id == null && aws_launch_template.gpu.user_data == null
-    error_message = "other AMI of the GPU nodes"
-  }
-
-  assert {
-    condition     = aws_eks_node_group.system.version == "1.35" && aws_eks_node_group.system.ami_type == "AL2023_x86_64_STANDARD" && aws_eks_node_group.system.release_version == "1.35.2-20261120"
-    error_message = "other AMI of the system nodes"
-  }
-
-  assert {
-    condition     = aws_eks_addon.after_nodes["coredns"].addon_version == "v1.12.4-eksbuild.1"
-    error_message = "other version of coredns"
-  }
-}
-
 run "own_ami_brings_its_whole_node_config" {
   command = plan
 
@@ -422,46 +429,5 @@ run "local_disks_become_one_raid_0" {
   assert {
     condition     = yamldecode(split("\n\n", base64decode(aws_launch_template.gpu.user_data))[2]) == { apiVersion = "node.eks.aws/v1alpha1", kind = "NodeConfig", spec = { instance = { localStorage = { strategy = "RAID0" } } } }
     error_message = "other user data: ${base64decode(aws_launch_template.gpu.user_data)}"
-  }
-}
-
-run "gpu_nodes_take_only_pods_that_tolerate_them" {
-  command = plan
-
-  module {
-    source = "./modules/nodes"
-  }
-
-  assert {
-    condition     = [for taint in aws_eks_node_group.gpu.taint : "${taint.key}=${taint.value}:${taint.effect}"] == ["nvidia.com/gpu=present:NO_SCHEDULE"]
-    error_message = "other taints"
-  }
-
-  assert {
-    condition     = length(aws_eks_node_group.system.taint) == 0
-    error_message = "the system nodes are tainted: cluster services find no node"
-  }
-}
-
-run "disks_are_encrypted_and_metadata_asks_for_a_token" {
-  command = plan
-
-  module {
-    source = "./modules/nodes"
-  }
-
-  assert {
-    condition     = alltrue([for template in [aws_launch_template.gpu, aws_launch_template.system] : template.block_device_mappings[0].ebs[0].encrypted == "true" && template.metadata_options[0].http_tokens == "required"])
-    error_message = "a disk is not encrypted, or metadata is open"
-  }
-
-  assert {
-    condition     = aws_launch_template.gpu.block_device_mappings[0].ebs[0].volume_size == 300 && aws_launch_template.system.block_device_mappings[0].ebs[0].volume_size == 50
-    error_message = "other sizes of disks"
-  }
-
-  assert {
-    condition     = alltrue([for specification in aws_launch_template.gpu.tag_specifications : specification.tags["team"] == "training"])
-    error_message = "the tags do not reach instances and disks"
   }
 }

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from rdlc.cli.infra_text import result_data, show_drift, show_proposal, show_record
+from rdlc.core.infra.offers import OfferCheck
 from rdlc.core.infra.order import Deviation
 from rdlc.core.infra.plan import read_plan
 from rdlc.core.infra.prices import estimate_price
@@ -51,6 +52,25 @@ def shown(one: Proposal, *, has_attributes: bool = True) -> list[str]:
     show_proposal(console, one, has_attributes=has_attributes)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
+
+
+def test_a_version_that_is_gone_is_told_with_what_takes_its_place() -> None:
+    gone = OfferCheck(
+        address="addon_versions.coredns",
+        locked="v1.12.3-eksbuild.1",
+        is_offered=False,
+        nearest="v1.12.4-eksbuild.1",
+        recommended=None,
+    )
+    one = proposal(withdrawn=(gone,))
+
+    assert shown(one)[1] == (
+        "  `addon_versions.coredns`: `v1.12.3-eksbuild.1` is not offered any more; the nearest that is offered is "
+        "`v1.12.4-eksbuild.1`: `--substitute infra.addon_versions.coredns=v1.12.4-eksbuild.1 --reason ...`"
+    )
+    assert result_data(StackResult(status="withdrawn", proposal=one, record=None))["withdrawn"] == [
+        {"address": gone.address, "locked": gone.locked, "nearest": gone.nearest}
+    ]
 
 
 def test_a_plan_is_loud_about_nodes_and_tells_its_price() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from rdlc.core.infra.events import Diagnostic
 from rdlc.core.infra.order import substitute
+from rdlc.core.infra.stack import StackRecord
 from rdlc.core.infra.steps import Caller, StepEnd
 from rdlc.errors import InputError, Interrupted, OutsideError, RdlcError
 from tests.core.infra.plans import NODES, change, plan_bytes
@@ -128,12 +129,14 @@ PINNED = replace(
 )
 
 
-@pytest.mark.parametrize("is_plan_only", [True, False])
-def test_a_release_that_is_gone_is_refused_with_the_nearest_that_is_offered(is_plan_only: bool) -> None:
-    world = FakeWorld(plan=NODES_MADE, offered=("1.35.0-20261120", "1.35.0-20261001", "1.34.1-20261101"))
+OFFERED = ("1.35.0-20261120", "1.35.0-20261001", "1.34.1-20261101")
+
+
+def test_a_release_that_is_gone_is_refused_with_the_nearest_that_is_offered() -> None:
+    world = FakeWorld(plan=NODES_MADE, offered=OFFERED)
 
     with pytest.raises(RdlcError) as caught:
-        apply(world, order=PINNED, is_plan_only=is_plan_only)
+        apply(world, order=PINNED)
 
     assert caught.value.message == (
         "`gpu_release_version`: `1.35.0-20261101` is not offered any more; "
@@ -143,6 +146,17 @@ def test_a_release_that_is_gone_is_refused_with_the_nearest_that_is_offered(is_p
         "`--substitute infra.gpu_release_version=1.35.0-20261120 --reason ...` goes on with that one"
     )
     assert (world.asked, world.written) == ([], [])
+
+
+@pytest.mark.parametrize(("record", "status"), [(None, "withdrawn"), (RECORD, "would-change")])
+def test_looking_tells_a_release_that_is_gone_beside_all_that_would_change(
+    record: StackRecord | None, status: str
+) -> None:
+    result = apply(FakeWorld(plan=NODES_MADE, offered=OFFERED, record=record), order=PINNED, is_plan_only=True)
+
+    gone = [(check.address, check.locked, check.nearest) for check in result.proposal.withdrawn]
+    assert (result.status, gone) == (status, [("gpu_release_version", "1.35.0-20261101", "1.35.0-20261120")])
+    assert [change.address for change in result.proposal.plan.changes] == [NODES]
 
 
 def test_a_substitute_goes_on_and_is_recorded_as_a_deviation() -> None:

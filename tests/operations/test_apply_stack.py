@@ -154,6 +154,19 @@ def test_a_failure_is_recorded_with_its_reason_and_what_stands() -> None:
     assert world.said[-1] == "released"
 
 
+def test_a_plan_that_was_stale_leaves_the_record_as_it_was() -> None:
+    world = FakeWorld(
+        plan=SCALED,
+        record=RECORD,
+        ends={"apply": ended(1, Diagnostic(severity="error", summary="Saved plan is stale"))},
+    )
+
+    with pytest.raises(RdlcError, match="nothing was applied"):
+        apply(world)
+
+    assert ([record.status for record in world.written], world.record) == (["applying", "applied"], RECORD)
+
+
 def test_an_interruption_is_recorded_and_tells_how_to_go_on() -> None:
     world = FakeWorld(plan=CREATE, ends={"apply": ended(1, is_stopped=True)})
 

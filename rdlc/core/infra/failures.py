@@ -175,6 +175,12 @@ def recognise(text: str) -> Trouble | None:
     return next((trouble for trouble in TROUBLES if trouble.pattern.search(flat)), None)
 
 
+def tells_stale_plan(diagnostics: Sequence[Diagnostic]) -> bool:
+    """Whether Terraform refused its plan because the state has moved since: then it has touched nothing."""
+    found = (recognise(diagnostic.text) for diagnostic in errors_of(diagnostics))
+    return any(trouble is not None and trouble.kind == "stale-plan" for trouble in found)
+
+
 def explain_failure(diagnostics: Sequence[Diagnostic], *, step: str, printed: str) -> RdlcError:
     """The one error to raise for a step that failed: the first known trouble, else the first error.
 

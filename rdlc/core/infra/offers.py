@@ -72,6 +72,11 @@ class OfferCheck:
         instead = f"the nearest that is offered is `{one_line(self.nearest)}`" if self.nearest else "nor is any like it"
         return f"`{self.address}`: `{one_line(self.locked)}` is not offered any more; {instead}"
 
+    @property
+    def way_on(self) -> str:
+        """The option that takes the nearest in its place."""
+        return f"`--substitute infra.{self.address}={self.nearest} --reason ...`"
+
 
 def release_query(name: str, values: Mapping[str, Json]) -> ReleaseQuery | None:
     """The question for the release that a variable holds; None if nothing can be asked for it."""

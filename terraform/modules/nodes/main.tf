@@ -253,8 +253,9 @@ resource "aws_eks_node_group" "gpu" {
     max_size     = var.gpu.max_count
   }
 
+  # All at once, since a run needs all of them: as a share, because EKS takes no plain number above 100.
   update_config {
-    max_unavailable = var.gpu.max_count
+    max_unavailable_percentage = 100
   }
 
   depends_on = [
