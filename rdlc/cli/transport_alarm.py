@@ -27,6 +27,8 @@ def show_transport(console: Console, report: TransportReport) -> None:
         show_alarm(console, report)
     elif ledger := describe_bytes(report):
         write_line(console, f"  bytes     {ledger}")
+    for warning in report.warnings:
+        write_line(console, f"  note      {warning}")
 
 
 def show_alarm(console: Console, report: TransportReport) -> None:

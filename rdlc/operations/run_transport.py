@@ -76,4 +76,7 @@ def judge_run_transport(
         warmup_steps=warmup if isinstance(warmup, int) else 0,
         price=prepared.price,
     )
-    return replace(report, cost=describe_cost(cost, steps_total=total_steps(lock)))
+    words = describe_cost(cost, steps_total=total_steps(lock))
+    # What cannot be measured has a floor at least.
+    floors = () if cost.slowdown else describe_run_floors(workers, record, machine)
+    return replace(report, cost=(*words, *floors))

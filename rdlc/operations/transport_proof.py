@@ -98,7 +98,7 @@ def _report(judged: JudgedTransport, log: LogVerdict) -> TransportReport:
         moved_bytes=None,
         lines=tuple(one_line(f"{line.place}: {line.text}", limit=_LINE_LIMIT) for line in log.evidence[:_SHOWN_LINES]),
         observed={name: one_line(value, limit=_LINE_LIMIT) for name, value in observe(log).items()},
-        causes=tuple(_likely(cause) for cause in find_causes(log)) if judged.is_alarming else (),
+        causes=tuple(_likely(cause) for cause in find_causes(log)) if not judged.is_fine else (),
         warnings=tuple(one_line(warning, limit=_LINE_LIMIT) for warning in log.warnings),
     )
 

@@ -126,6 +126,7 @@ def test_with_warn_a_fallback_goes_on_and_is_no_success_all_the_same(machine: Sc
     assert (result.record.status, result.record.level, result.is_fine) == ("finished", "infrastructure", False)
     assert result.baseline == "not-due"
     assert result.record.transport is not None
+    assert [words.partition(":")[0] for words in result.record.transport.cost] == ["slower", "floors"]
     assert result.record.transport.cost[0].startswith("slower: not measured, there is no baseline to compare")
     assert verify_record(result.path, archive=LocalArchive()).findings == ()
 
