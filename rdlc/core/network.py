@@ -13,6 +13,8 @@ ON_FALLBACK = ("stop", "warn")
 _EXTERNAL = re.compile(r"external:[A-Za-z0-9_.-]{1,64}")
 # NCCL takes no other network than the named one, and libfabric no other provider: where they are
 # missing the job ends within seconds. Source: NCCL's init.cc, and aws-ofi-nccl's platform-aws.cpp.
+_PLUGIN = "aws-ofi-nccl"
+_GUARDED_FROM = (1, 13)
 GUARD = {"FI_PROVIDER": "efa", "NCCL_NET": "Libfabric"}
 
 
@@ -55,6 +57,21 @@ def read_network_request(fields: Fields, key: str) -> NetworkRequest | None:
     if request.is_strict and request.transport != "efa":
         raise part.error("strict", "guards EFA only", "`transport: efa` beside it")
     return request
+
+
+def refuse_old_plugin(request: NetworkRequest | None, components: Mapping[str, str]) -> str | None:
+    """Why the guard would end every run with that image's plugin; None if it would not, or its version is not known.
+
+    Until 1.12 the plugin's network has another name (source: aws-ofi-nccl, tags 1.12.1 and 1.13.2).
+    """
+    found = components.get(_PLUGIN, "")
+    version = re.match(r"([0-9]{1,4})\.([0-9]{1,4})", found)
+    if request is None or not request.is_strict or version is None:
+        return None
+    if (int(version[1]), int(version[2])) >= _GUARDED_FROM:
+        return None
+    wanted = ".".join(map(str, _GUARDED_FROM))
+    return f"the image has {_PLUGIN} {found}, and `{GUARD['NCCL_NET']}` is the name of its network from {wanted} on"
 
 
 def find_network_mistakes(request: NetworkRequest | None, *, gpus_per_worker: int) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from rdlc.core.derivation import derive_cluster, derive_data, describe_missing_m
 from rdlc.core.document import SPEC_LIMIT_BYTES
 from rdlc.core.level import reaches
 from rdlc.core.lockfile import RunLock
+from rdlc.core.network import refuse_old_plugin
 from rdlc.core.packages.base import NOT_KNOWN
 from rdlc.core.packages.derivation import LOWERED_CLAIM
 from rdlc.core.packages.request import PackagesRequest, read_requirements
@@ -99,6 +100,8 @@ def resolve(
     git = workspace.read_git_state(root / code.package, tuple(code.files), root=root)
     _refuse_secrets_in_code(root, code, workspace, reporter)
     image = _resolve_image(spec, asked, images, reporter)
+    if image is not None and (reason := refuse_old_plugin(spec.run.network, image.origin.components)):
+        raise RdlcError(reason, field="network.strict", hint="leave `strict` out, or take a newer image")
     base = _find_base(image, asked, workspace=workspace, images=images, reporter=reporter)
     packages = _resolve_packages(spec, asked, base, workspace=workspace, index=index, reporter=reporter)
     locked_infra = _resolve_infra(spec, asked, infra, reporter)

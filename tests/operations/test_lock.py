@@ -223,3 +223,16 @@ def test_the_written_form_of_a_docker_lock_is_canonical(project: Project) -> Non
     project.lock()
 
     assert write_lock(project.written) == project.path.read_bytes()
+
+
+def test_a_guard_that_the_image_does_not_know_is_refused(project: Project) -> None:
+    project.images.contents[OLD.digest] = make_inventory({"aws-ofi-nccl": "1.12.1"})
+    spec = project.folder / "run.yaml"
+    text = spec.read_text().replace("{workers: 2}", "{workers: 2, gpus_per_worker: 1}")
+    spec.write_text(f"{text}network: {{transport: efa, strict: true}}\n")
+
+    with pytest.raises(RdlcError) as caught:
+        project.lock()
+
+    assert (caught.value.field, caught.value.hint) == ("network.strict", "leave `strict` out, or take a newer image")
+    assert not project.path.exists()
