@@ -83,7 +83,7 @@ test: $(READY) ## the whole default test suite
 
 test-late: $(READY) ## the tests that take long: kills and packages on a real Ray, Terraform with its provider
 	@.ci/test-programs
-	@$(RUN) pytest -m late $(ARGS)
+	@$(RUN) pytest -m late -n 2 --dist loadgroup $(ARGS)
 
 test-network: $(READY) ## the tests that ask the machine's real package index
 	@$(RUN) pytest -m network $(ARGS)

@@ -30,6 +30,14 @@ def pytest_report_header() -> str:
     return f"rdlc: WITHOUT Ray and PyTorch (RDLC_WITHOUT_TRAIN=1): not collected: {', '.join(_NEED_TRAIN)}"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup`, keeps the tests of a file on one worker, and all that share an applied stack."""
+    shared = Path(__file__).parent / "terraform"
+    for item in items:
+        name = "terraform" if item.path.is_relative_to(shared) else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(name))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Said:
     """What one command line gave: its exit code, and everything on stdout and stderr."""

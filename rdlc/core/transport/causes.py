@@ -1,6 +1,6 @@
 """Why a job fell back, where its logs show it: the likely causes, each with its fix and the line."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rdlc.core.transport.facts import Evidence, Note
@@ -18,17 +18,24 @@ class Cause:
     evidence: Evidence
 
 
+_ASK_FOR_EFA = "ask for EFA in the pod (resources.limits `vpc.amazonaws.com/efa`)"
 # What stands in a note, by the note's kind: the cause's word, what is the matter, what to do.
 _OF_NOTES = {
     "gdr-check-failed": (
         "gdr-check-failed",
         "the plugin gave up: GPUDirect RDMA is off on {value}, which has it",
-        "install the EFA and nvidia-peermem (or DMA-BUF) drivers of the node's AMI; OFI_NCCL_DISABLE_GDR_REQUIRED_CHECK=1 lets it go on without",
+        (
+            "install the EFA and nvidia-peermem (or DMA-BUF) drivers of the node's AMI; "
+            "OFI_NCCL_DISABLE_GDR_REQUIRED_CHECK=1 lets it go on without"
+        ),
     ),
     "memory-lock": (
         "memory-lock",
         "memory could not be locked for RDMA ({value})",
-        "give the container an unlimited memory lock: `ulimit -l unlimited`, or CAP_IPC_LOCK and enough huge pages in the pod",
+        (
+            "give the container an unlimited memory lock: `ulimit -l unlimited`, "
+            "or CAP_IPC_LOCK and enough huge pages in the pod"
+        ),
     ),
     "ofi-failed": (
         "plugin-init-failed",
@@ -38,7 +45,10 @@ _OF_NOTES = {
     "ofi-no-provider": (
         "efa-not-requested",
         "the plugin found no EFA device: {value}",
-        "ask for it in the pod (resources.limits `vpc.amazonaws.com/efa`), and see that the node has its device plugin and interface",
+        (
+            "ask for it in the pod (resources.limits `vpc.amazonaws.com/efa`), "
+            "and see that the node has its device plugin and interface"
+        ),
     ),
     "plugin-load-failed": (
         "plugin-load-failed",
@@ -82,7 +92,7 @@ _OF_NOTES = {
     ),
 }
 # Variables that switch a fast path off: the value that does it, and what it does.
-_SWITCHES = {
+_SWITCHES: Mapping[str, tuple[Callable[[str], bool], str]] = {
     "NCCL_IB_DISABLE": (lambda value: value not in {"", "0"}, "switches InfiniBand and RoCE off"),
     "NCCL_NET": (lambda value: value.lower() == "socket", "demands sockets"),
     "NCCL_NET_PLUGIN": (lambda value: value.lower() == "none", "keeps every plugin out"),
@@ -115,8 +125,10 @@ def _variables(verdict: LogVerdict) -> Iterator[Cause]:
     for file in verdict.facts:
         for name, values in file.variables.items():
             for value, evidence in values.items():
-                does, words = _SWITCHES.get(name, (None, ""))
-                if does is None or not does(value) or (name in _IN_NODE and not is_one_node):
+                if name not in _SWITCHES or (name in _IN_NODE and not is_one_node):
+                    continue
+                does, words = _SWITCHES[name]
+                if not does(value):
                     continue
                 yield Cause(
                     word="variable",
@@ -134,7 +146,7 @@ def _provider_tcp(verdict: LogVerdict) -> Iterator[Cause]:
                     yield Cause(
                         word="provider-tcp",
                         text=f"the plugin works, but libfabric gave it the provider `{name}`: no EFA device was found",
-                        fix="ask for EFA in the pod (resources.limits `vpc.amazonaws.com/efa`), and set FI_PROVIDER=efa",
+                        fix=f"{_ASK_FOR_EFA}, and set FI_PROVIDER=efa",
                         evidence=evidence,
                     )
 
@@ -154,7 +166,8 @@ def _one_sided(verdict: LogVerdict) -> Iterator[Cause]:
             others = ", ".join(sorted(set(hosts) - {"Socket"}))
             yield Cause(
                 word="one-host-only",
-                text=f"sockets on {', '.join(slow)}, {others} on the others: the driver, device or plugin is not on every node",
+                text=f"sockets on {', '.join(slow)}, {others} on the others: "
+                "the driver, device or plugin is not on every node",
                 fix=f"give {', '.join(slow)} what the others have: the EFA resource, the plugin, the device nodes",
                 evidence=lines["Socket"],
             )
@@ -186,7 +199,8 @@ def _plugin_missing(verdict: LogVerdict) -> Iterator[Cause]:
             yield Cause(
                 word="plugin-missing",
                 text=f"NCCL found no network plugin ({name})",
-                fix="put aws-ofi-nccl into the image and its folder into LD_LIBRARY_PATH (/opt/amazon/ofi-nccl/lib), or set NCCL_NET_PLUGIN to its path",
+                fix="put aws-ofi-nccl into the image and its folder into LD_LIBRARY_PATH "
+                "(/opt/amazon/ofi-nccl/lib64), or set NCCL_NET_PLUGIN to its path",
                 evidence=note.evidence,
             )
 
@@ -199,7 +213,8 @@ def _no_device(verdict: LogVerdict) -> Iterator[Cause]:
             yield Cause(
                 word="no-device",
                 text="no RDMA device can be seen from the process",
-                fix="give the container its device nodes (/dev/infiniband): on EKS through the resource `vpc.amazonaws.com/efa`",
+                fix="give the container its device nodes (/dev/infiniband): "
+                "on EKS through the resource `vpc.amazonaws.com/efa`",
                 evidence=note.evidence,
             )
 

@@ -3,9 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from rdlc.core.transport.envelope import Process
 from rdlc.core.transport.facts import Evidence, FileFacts, NetworkFact, ProcessFacts, RankFacts
+
+# Among so many communicators a rank that does not say its own is looked for.
+_MOST_HOMES = 1024
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,19 +65,19 @@ class _Group:
     comm_id: str = ""
     is_split: bool = False
     members: dict[Process, Member] = field(default_factory=dict)
+    # Of all members, kept up to date: there can be thousands, and each new one asks.
+    num_ranks: int | None = None
+    num_nodes: int | None = None
+    taken: set[int] = field(default_factory=set)
 
     def add(self, member: Member) -> None:
         known = self.members.get(member.process)
         self.members[member.process] = member if known is None else _both(known, member)
-
-    @property
-    def num_ranks(self) -> int | None:
-        sizes = [member.facts.num_ranks for member in self.members.values() if member.facts.num_ranks is not None]
-        return max(sizes, default=None)
-
-    @property
-    def num_nodes(self) -> int | None:
-        return max((member.facts.num_nodes or 0 for member in self.members.values()), default=0) or None
+        facts = member.facts
+        self.num_ranks = max(self.num_ranks or 0, facts.num_ranks or 0) or None
+        self.num_nodes = max(self.num_nodes or 0, facts.num_nodes or 0) or None
+        if facts.rank is not None:
+            self.taken.add(facts.rank)
 
 
 def join_communicators(files: Sequence[FileFacts]) -> tuple[Communicator, ...]:
@@ -139,15 +143,16 @@ def _home(groups: dict[str, _Group], member: Member) -> _Group:
     none is one of its own.
     """
     facts = member.facts
+    looked_at = list(islice(groups.values(), _MOST_HOMES))
     fitting = [
         group
-        for group in groups.values()
+        for group in looked_at
         if facts.num_ranks in (None, group.num_ranks)
         and (facts.num_ranks is not None or not group.is_split)
         and not _is_taken(group, member)
     ]
     if not fitting:
-        fitting = [group for group in groups.values() if facts.num_ranks in (None, group.num_ranks)]
+        fitting = [group for group in looked_at if facts.num_ranks in (None, group.num_ranks)]
     if fitting:
         return max(fitting, key=lambda group: (group.num_nodes != 1, group.num_ranks or 0))
     key = f"of {facts.num_ranks} ranks"
@@ -157,8 +162,8 @@ def _home(groups: dict[str, _Group], member: Member) -> _Group:
 def _is_taken(group: _Group, member: Member) -> bool:
     if member.process in group.members:
         return False
-    taken = {other.facts.rank for other in group.members.values()} - {None}
-    return member.facts.rank in taken or (group.num_ranks is not None and len(taken) >= group.num_ranks)
+    is_full = group.num_ranks is not None and len(group.taken) >= group.num_ranks
+    return member.facts.rank in group.taken or is_full
 
 
 def _strays(processes: Sequence[ProcessFacts]) -> Iterator[Member]:

@@ -112,7 +112,8 @@ def _split(text: str, start: int, hosts: Collection[str]) -> list[str]:
     cuts = [start]
     for match in _INNER.finditer(text, start):
         word = match[1]
-        host = max((host for host in hosts if word.endswith(host)), key=len, default="")
+        # The longest known host at the end of the word: by suffix, since there can be thousands of hosts.
+        host = next((word[begin:] for begin in range(len(word)) if word[begin:] in hosts), "")
         place = match.end(1) - len(host)
         if not host or place == start:
             continue

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 
 # What a line without its digits must hold to be worth reading; a superset of all patterns below.
 WORTH_READING = re.compile(
-    rb"NCCL (?:WARN|version|error|ABORT)| via |Using network|: Using | Using (?:aws|Lib)|comm x.{0,400} (?:nNodes|Init )"
-    rb"|lugin (?!name)|lugins|set by env|environment variable to|rovider|platform|No device|libibverbs|Unable to open|ibv_"
-    rb"|GDR disabled|\.(?:cc|h|cu|cpp):|network .{0,64} not found|NET/OFI .{0,64}(?:ail|rror|RC: -|annot|ould|nable|protocol that)"
-    rb"|NET/Plugin|(?i:security.group|unreachable|unresponsive)|shared memory|/dev/shm|Mismatched|no socket interface|CUDA|memlock|Cannot alloc"
+    rb"NCCL (?:WARN|version|error|ABORT)| via |Using network|: Using | Using (?:aws|Lib)"
+    rb"|comm x.{0,400} (?:nNodes|Init )|lugin (?!name)|lugins|set by env|environment variable to|rovider|platform"
+    rb"|No device|libibverbs|Unable to open|ibv_|GDR disabled|\.(?:cc|h|cu|cpp):|network .{0,64} not found"
+    rb"|NET/OFI .{0,64}(?:ail|rror|RC: -|annot|ould|nable|protocol that)|NET/Plugin"
+    rb"|(?i:security.group|unreachable|unresponsive)|shared memory|/dev/shm|Mismatched|no socket interface|CUDA|memlock"
+    rb"|Cannot alloc"
 )
 # The one form of channel lines that a log has by the million, without its digits (so `PP` is P2P).
 BULK = re.compile(
@@ -31,13 +33,15 @@ COMM_NODES = re.compile(
     r"localRanks \d+ localRank \d+(?: MNNVL (?P<mnnvl>\d))?"
 )
 COMM_INIT = re.compile(
-    r"comm (?P<pointer>0x[0-9a-f]+) rank (?P<rank>\d+) nranks (?P<ranks>\d+) (?P<middle>.*?)- Init (?P<state>START|COMPLETE)"
+    r"comm (?P<pointer>0x[0-9a-f]+) rank (?P<rank>\d+) nranks (?P<ranks>\d+) (?P<middle>.*?)"
+    r"- Init (?P<state>START|COMPLETE)"
 )
 COMM_ID = re.compile(r"\bcommId (0x[0-9a-f]+)")
 COMM_PARENT = re.compile(r"\bparent (0x[0-9a-f]+)(?: (?:splitCount|childCount) (\d+))?(?: color (-?\d+))?")
 NETWORK = re.compile(r"Using network (?P<name>.+)")
 PROVIDER = re.compile(
-    r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;.:-]+)(?:, fabric is (?P<fabric>[\w;.:/-]+))? \(found (?P<nics>\d+) nics"
+    r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;.:-]+)(?:, fabric is (?P<fabric>[\w;.:/-]+))? "
+    r"\(found (?P<nics>\d+) nics"
 )
 VERSION = re.compile(r"NCCL version (\d+\.\d+(?:\.\d+)?)")
 VARIABLE = re.compile(
@@ -105,7 +109,8 @@ NOTE_RULES = (
     _rule(
         "ofi-failed",
         "plugin 1.7-1.22",
-        r"NET/OFI .*(Failed to find CUDA Runtime library.*|CUDA initialization failed|EFA provider requires at least.*|Only EFA provider is supported.*|Unable to find a protocol that worked.*)",
+        r"NET/OFI .*(Failed to find CUDA Runtime library.*|CUDA initialization failed|EFA provider requires at least.*"
+        r"|Only EFA provider is supported.*|Unable to find a protocol that worked.*)",
     ),
     _rule(
         "plugin-init-failed",
@@ -152,10 +157,14 @@ def find_note(text: str, level: str) -> tuple[str, str] | None:
 
 
 def network_name(text: str) -> str:
-    """The name of a network in the rest of a line; empty if it is cut or glued."""
+    """The name of a network in the rest of a line; empty if it is cut."""
     name = text.strip()
-    if name in KNOWN_NETWORKS or (NETWORK_NAME.fullmatch(name) and not name.startswith("Socket")):
+    if name in KNOWN_NETWORKS:
         return name
     if name.startswith("Socket"):  # glued to something else; the alarm counts more than the glue
         return "Socket"
+    if any(known.startswith(name) for known in KNOWN_NETWORKS):
+        return ""
+    if NETWORK_NAME.fullmatch(name):
+        return name
     return next((known for known in KNOWN_NETWORKS if name.startswith(f"{known} ")), "")

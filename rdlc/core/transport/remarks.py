@@ -42,7 +42,8 @@ def _gpu_direct(judged: Sequence[CommunicatorVerdict], notes: Sequence[Note]) ->
     types = sorted({note.value for note in notes if note.kind == "platform" and _GDR_TYPES.match(note.value)})
     uses_efa = [comm for comm in judged if comm.transport == "efa" and comm.has_channels]
     if types and uses_efa and not any(comm.gpu_direct for comm in uses_efa):
-        text = f"no channel names GPUDirect RDMA (GDRDMA), which {', '.join(types)} has: data takes a detour through the host's memory"
+        named = ", ".join(types)
+        text = f"no channel names GPUDirect RDMA (GDRDMA), which {named} has: data goes through the host's memory"
         yield Remark(word="gdrdma-absent", text=text)
 
 

@@ -18,7 +18,8 @@ class CommunicatorVerdict:
 
     `verdict` is `ok`, `fallback`, `mixed` or `unknown`; `channels` counts channel lines by path.
     `ranks_seen` is how many ranks said which network they have; `num_ranks` None if no line says how
-    many there are. `network_hosts` says on which host which network was named. `has_failed` says that it did not get as far as moving data, and why is known.
+    many there are. `network_hosts` says on which host which network was named. `has_failed` says that it
+    did not get as far as moving data, and why is known.
     """
 
     comm_id: str
@@ -143,10 +144,16 @@ def _judge_one_node(view: _View) -> tuple[str, str, str]:
     comm, used = view.comm, view.by_channel
     if comm.num_ranks == 1:
         return "unknown", "none", "one rank alone: there is no peer to move data to"
-    if used & TCP:
-        if used - TCP:
-            return "mixed", joined(used), f"within one node, channels use {_listed(used)}"
+    if used & TCP and not used - TCP:
         return _alarm(used, f"all ranks are on one node, and their channels still go over {_tcp_words(used)}")
+    if used & TCP:
+        return "mixed", joined(used), f"within one node, channels use {_listed(used)}"
+    return _judge_quiet_node(view)
+
+
+def _judge_quiet_node(view: _View) -> tuple[str, str, str]:
+    """One node of whose channels none goes over TCP."""
+    comm, used = view.comm, view.by_channel
     if not comm.has_channels:
         return "unknown", "unknown", "one node, and no channel line shows how its ranks are connected"
     if view.unproven and view.has_network_channels:
@@ -167,10 +174,16 @@ def _judge_nodes(view: _View) -> tuple[str, str, str]:
         return "mixed", transport, f"its ranks do not agree on a network: {_listed({*used, *view.unproven})}"
     if _is_all_nvlink(view):
         return "ok", INTRA_NODE, "multi-node NVLink carries all channels, and no network was used"
+    if used & TCP and (view.has_network_channels or comm.is_complete):
+        return _alarm(used, f"ranks on {comm.num_nodes} nodes talk over {_tcp_words(used)}")
     if used & TCP:
-        if view.has_network_channels or comm.is_complete:
-            return _alarm(used, f"ranks on {comm.num_nodes} nodes talk over {_tcp_words(used)}")
         return "unknown", "unknown", f"{_tcp_words(used)} was chosen, but the communicator never got started"
+    return _certify_nodes(view)
+
+
+def _certify_nodes(view: _View) -> tuple[str, str, str]:
+    """Several nodes that show no sign of TCP: certain only if all ranks are covered and channels are there."""
+    comm, used = view.comm, view.transports
     if view.unproven:
         return _no_provider(view)
     if not used:

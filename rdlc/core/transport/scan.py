@@ -37,7 +37,7 @@ class _Form:
         self.left = _BUDGET
 
 
-class _Shapes(dict[bytes, "bool | None | _Form"]):
+class _Shapes(dict[bytes, "bool | _Form | None"]):
     """What is done with lines of a shape: read (True), passed over (False), counted (None), or as its form says."""
 
     def __missing__(self, shape: bytes) -> "bool | _Form":
@@ -87,7 +87,7 @@ class Scanner:
             self._skip_long_line()
         if self._buffer:
             self._ends_with_newline = self._buffer.endswith(b"\n")
-            self._scan(bytes(self._buffer))
+            self._scan(_without_cut_name(bytes(self._buffer)))
             self._buffer.clear()
         return self._notebook.freeze(
             num_bytes=self._num_bytes,
@@ -211,10 +211,20 @@ class Scanner:
         if messages is None:
             messages = read_messages(line, hosts=self._notebook.hosts)
         # All, not the first: each message must be taken.
-        is_once = all([self._notebook.take(message, number) for message in messages])
+        taken = [self._notebook.take(message, number) for message in messages]
+        is_once = all(taken)
         if is_once and len(self._seen) < _MOST_SEEN:
             self._seen.add(line)
         elif b"Using network " in line and len(self._again) < _MOST_SEEN:
             self._again[line] = messages
         if self._exhausted and (num_new := self._notebook.num_communicators - before):
             self._renew(num_new)
+
+
+def _without_cut_name(block: bytes) -> bytes:
+    """The end of a file, without a network's name in a last line that has no line end: it may be cut."""
+    head, newline, last = block.rpartition(b"\n")
+    before, word, name = last.partition(b"Using network ")
+    if not word or name.rstrip().decode("utf-8", "replace") in grammar.KNOWN_NETWORKS:
+        return block
+    return head + newline + before

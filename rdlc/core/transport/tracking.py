@@ -117,20 +117,16 @@ class Tracker:
             return False
         if "Channel " in text and (match := grammar.CHANNEL.match(text)):
             return self._take_channel(state, match, number, message.repeats)
-        evidence = self._evidence(number, text)
         if match := grammar.COLLNET.match(text):
             place = (number, text, message.repeats)
             return self._count(state, (int(match["source"]), 0), ("COLLNET", match["name"]), place)
+        evidence = self._evidence(number, text)
         if "comm 0x" in text:
             return self._take_communicator(state, text, evidence, message.repeats)
         if match := grammar.NETWORK.match(text):
             return self._take_network(state, match["name"], evidence, message.repeats)
         if match := grammar.PROVIDER.match(text):
-            if len(state.providers) < _MOST_NAMES:
-                state.providers.setdefault(match["name"], evidence)
-            if match["fabric"] and len(state.fabrics) < _MOST_NAMES:
-                state.fabrics[match["fabric"]] = None
-            return True
+            return _take_provider(state, match, evidence)
         return False
 
     def take_channel(self, process: Process, text: str, number: int) -> None:
@@ -285,6 +281,14 @@ class Tracker:
         rank = self._new_rank(state)
         rank.rank = own
         return rank
+
+
+def _take_provider(state: _State, match: re.Match[str], evidence: Evidence) -> bool:
+    if len(state.providers) < _MOST_NAMES:
+        state.providers.setdefault(match["name"], evidence)
+    if match["fabric"] and len(state.fabrics) < _MOST_NAMES:
+        state.fabrics[match["fabric"]] = None
+    return True
 
 
 def _latest(ranks: list[_Rank]) -> Iterator[_Rank]:

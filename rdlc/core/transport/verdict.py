@@ -77,7 +77,7 @@ def judge_logs(files: Sequence[FileFacts]) -> LogVerdict:
     notes = tuple(note for file in files for note in file.notes)
     providers = _names(provider for file in files for facts in file.processes for provider in facts.providers)
     has_error = has_hard_error(notes)
-    is_all_told = _is_all_told(files, comms)
+    is_all_told = _is_all_told(comms)
     judged = tuple(
         judge_communicator(comm, providers=providers, is_all_told=is_all_told, has_error=has_error) for comm in comms
     )
@@ -214,7 +214,7 @@ def _attempts(judged: Sequence[CommunicatorVerdict]) -> tuple[Attempt, ...]:
     return tuple(found)
 
 
-def _is_all_told(files: Sequence[FileFacts], comms: Sequence[Communicator]) -> bool:
+def _is_all_told(comms: Sequence[Communicator]) -> bool:
     """Whether as many ranks named their network as there are in all communicators together.
 
     Then no other network's line can be among those that Ray held back.
