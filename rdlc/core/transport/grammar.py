@@ -126,10 +126,14 @@ def find_note(text: str, level: str) -> tuple[str, str] | None:
 
 
 def network_name(text: str) -> str:
-    """The name of a network in the rest of a line; empty if it is cut or glued."""
+    """The name of a network in the rest of a line; empty if it is cut."""
     name = text.strip()
-    if name in KNOWN_NETWORKS or (NETWORK_NAME.fullmatch(name) and not name.startswith("Socket")):
+    if name in KNOWN_NETWORKS:
         return name
     if name.startswith("Socket"):  # glued to something else; the alarm counts more than the glue
         return "Socket"
+    if any(known.startswith(name) for known in KNOWN_NETWORKS):
+        return ""
+    if NETWORK_NAME.fullmatch(name):
+        return name
     return next((known for known in KNOWN_NETWORKS if name.startswith(f"{known} ")), "")

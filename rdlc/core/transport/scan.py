@@ -87,7 +87,7 @@ class Scanner:
             self._skip_long_line()
         if self._buffer:
             self._ends_with_newline = self._buffer.endswith(b"\n")
-            self._scan(bytes(self._buffer))
+            self._scan(_without_cut_name(bytes(self._buffer)))
             self._buffer.clear()
         return self._notebook.freeze(
             num_bytes=self._num_bytes,
@@ -218,3 +218,12 @@ class Scanner:
             self._again[line] = messages
         if self._exhausted and (num_new := self._notebook.num_communicators - before):
             self._renew(num_new)
+
+
+def _without_cut_name(block: bytes) -> bytes:
+    """The end of a file, without a network's name in a last line that has no line end: it may be cut."""
+    head, newline, last = block.rpartition(b"\n")
+    before, word, name = last.partition(b"Using network ")
+    if not word or name.rstrip().decode("utf-8", "replace") in grammar.KNOWN_NETWORKS:
+        return block
+    return head + newline + before
