@@ -1,7 +1,6 @@
 """The processes of one log file while it is read: which line belongs to which rank of which communicator."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rdlc.core.transport import grammar
@@ -271,7 +270,8 @@ class Tracker:
         last = state.ranks[-1] if state.ranks else None
         if last is not None and last.fits(own, peer) and (kind != "NET" or last.num_nodes != 1):
             return last
-        fitting = [rank for rank in _latest(state.ranks) if rank.fits(own, peer)]
+        # The latest ones, not all: a process may open thousands.
+        fitting = [rank for rank in reversed(state.ranks[-64:]) if rank.fits(own, peer)]
         if kind == "NET":
             fitting.sort(key=lambda rank: rank.num_nodes == 1)
         if fitting:
@@ -289,11 +289,6 @@ def _take_provider(state: _State, match: re.Match[str], evidence: Evidence) -> b
     if match["fabric"] and len(state.fabrics) < _MOST_NAMES:
         state.fabrics[match["fabric"]] = None
     return True
-
-
-def _latest(ranks: list[_Rank]) -> Iterator[_Rank]:
-    """The latest ones, not all: a process may open thousands."""
-    return reversed(ranks[-64:])
 
 
 def _cut_name(rest: str) -> str:
