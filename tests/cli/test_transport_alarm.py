@@ -58,7 +58,7 @@ def test_without_a_terminal_each_line_of_the_alarm_is_marked() -> None:
 def test_on_a_terminal_it_is_a_panel_that_a_log_cannot_steer() -> None:
     panel = shown(FALLBACK, is_terminal=True)
 
-    assert panel.splitlines()[0].startswith("╭─ FELL BACK TO A SLOWER TRANSPORT ─")
+    assert panel.splitlines()[0].startswith("\u256d\u2500 FELL BACK TO A SLOWER TRANSPORT \u2500")
     assert "no plugin [bold]x[/bold]" in panel
     assert "\x1b[2J" not in panel
 
