@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsdp_qwen.data_settings import DataConfig, read_data
 from fsdp_qwen.exact import check_config
 from fsdp_qwen.failures import ConfigError
 from fsdp_qwen.fields import Fields
 
 FORMAT = 1
 MODELS = ("tiny", "qwen2.5-1.5b")
-DATA_KINDS = ("markov", "random-tokens")
 PRECISIONS = ("fp32", "bf16")
 OPTIMIZERS = ("foreach", "for-loop", "fused")
 MODES = ("exact", "fast")
@@ -40,16 +40,6 @@ class Determinism:
     def is_exact(self) -> bool:
         """Whether the run promises the same bits."""
         return self.mode == "exact"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DataConfig:
-    """Which stateless source the rows come from; `states` and `successors` belong to `markov`."""
-
-    kind: str
-    seed: int
-    states: int = 32
-    successors: int = 4
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -147,7 +137,7 @@ def parse_config(document: object) -> Config:
         code_digest=_code_digest(fields),
         scratch=_scratch(fields),
         determinism=_determinism(fields.section("determinism")),
-        data=_data(fields.section("data")),
+        data=read_data(fields.section("data")),
         recipe=_recipe(fields.section("recipe"), num_workers),
         packages=_packages(fields.optional_section("packages")),
     )
@@ -163,22 +153,6 @@ def _determinism(fields: Fields) -> Determinism:
     determinism = Determinism(mode=fields.choice("mode", MODES), environment=fields.texts("environment"))
     fields.finish()
     return determinism
-
-
-def _data(fields: Fields) -> DataConfig:
-    kind = fields.choice("kind", DATA_KINDS)
-    seed = fields.whole("seed", at_least=0)
-    if kind == "markov":
-        data = DataConfig(
-            kind=kind,
-            seed=seed,
-            states=fields.whole("states", at_least=2, at_most=256, default=32),
-            successors=fields.whole("successors", at_least=2, at_most=16, default=4),
-        )
-    else:
-        data = DataConfig(kind=kind, seed=seed)
-    fields.finish()
-    return data
 
 
 def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:

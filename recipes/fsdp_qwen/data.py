@@ -16,7 +16,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from fsdp_qwen.config import DataConfig
+from fsdp_qwen.data_settings import DataConfig
 
 # One draw is 16 bits; transition weights are out of this total, so that sampling is exact integer
 # arithmetic.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsdp_qwen.config import DataConfig
+from fsdp_qwen.data_settings import DataConfig
 from fsdp_qwen.data import (
     Markov,
     batch_digest,
