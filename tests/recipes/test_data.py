@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsdp_qwen.data_settings import DataConfig
 from fsdp_qwen.data import (
     Markov,
     batch_digest,
@@ -17,6 +16,7 @@ from fsdp_qwen.data import (
     row_digests,
     training_rows,
 )
+from fsdp_qwen.data_settings import DataConfig
 
 
 def make_chain(*, seed: int = 0, states: int = 32, successors: int = 4) -> Markov:
