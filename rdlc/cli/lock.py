@@ -9,6 +9,7 @@ from rich.console import Console
 
 from rdlc import __version__
 from rdlc.cli.console import shown_digest, write_line
+from rdlc.cli.data_source import DataPlaces
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
@@ -25,7 +26,7 @@ from rdlc.errors import InputError
 from rdlc.operations.lock import LockRequest, LockResult, lock_spec
 from rdlc.operations.lock_image import LockedImage
 
-UPGRADES = ("image", "packages", "packages:NAME", "infra", "all")
+UPGRADES = ("image", "packages", "packages:NAME", "infra", "data", "all")
 STATUSES = {
     "locked": "the lock was written",
     "unchanged": "the lock already said the same",
@@ -128,7 +129,15 @@ def command(
     index = IndexPackages(session)
     infra = infra_tools(session, terraform_bin=terraform_bin)
     workspace = LocalWorkspace()
-    result = lock_spec(request, workspace=workspace, images=images, index=index, infra=infra, reporter=session)
+    result = lock_spec(
+        request,
+        workspace=workspace,
+        images=images,
+        index=index,
+        infra=infra,
+        data=DataPlaces(session),
+        reporter=session,
+    )
     status = "unchanged" if result.is_unchanged else "locked"
     if is_check and not result.is_unchanged:
         status = "would-change"

@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
+from rdlc.core.data.files import DataFolders
 from rdlc.core.lockfile import RunLock
 from rdlc.core.packages.runtime import packages_config
+from rdlc.core.sections import DataSection
 from rdlc.core.variables import MATTERS, PASSED
 
 RECIPE_FORMAT = 1
+
+_NO_FOLDERS = DataFolders()
+_ORIGIN_KEYS = ("path", "repo", "revision", "files")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -19,10 +24,13 @@ class DriverEnvironment:
     ignored: tuple[str, ...]
 
 
-def recipe_config(lock: RunLock, *, run_name: str, scratch: str, wheels: str | None = None) -> dict[str, Json]:
+def recipe_config(
+    lock: RunLock, *, run_name: str, scratch: str, wheels: str | None = None, folders: DataFolders = _NO_FOLDERS
+) -> dict[str, Json]:
     """The JSON document that the recipe takes: everything it needs, all of it from the lock.
 
-    `wheels` is the folder of the wheelhouse, None if extra packages come from an index.
+    `wheels` is the folder of the wheelhouse, None if extra packages come from an index; `folders` are where
+    the workers find pretrained weights and text.
     """
     sections = lock.sections
     cluster, recipe = sections.cluster.requested, sections.recipe
@@ -30,6 +38,9 @@ def recipe_config(lock: RunLock, *, run_name: str, scratch: str, wheels: str | N
     extra: dict[str, Json] = {}
     if packages is not None and packages.extras:
         extra["packages"] = packages_config(packages, wheels=wheels)
+    if sections.data.model is not None:
+        assert folders.model is not None, "a lock with weights runs with the folder that holds them"
+        extra["model"] = folders.model.config()
     return {
         "format": RECIPE_FORMAT,
         "run_name": run_name,
@@ -41,10 +52,18 @@ def recipe_config(lock: RunLock, *, run_name: str, scratch: str, wheels: str | N
         "code_digest": sections.code.digest,
         "scratch": scratch,
         "determinism": {"mode": recipe.mode, "environment": locked_environment(lock)},
-        "data": dict(sections.data.requested),
+        "data": _data_config(sections.data, folders),
         "recipe": dict(recipe.config),
         **extra,
     }
+
+
+def _data_config(data: DataSection, folders: DataFolders) -> dict[str, Json]:
+    if data.dataset is None:
+        return dict(data.requested)
+    assert folders.dataset is not None, "a lock with text runs with the folder that holds it"
+    kept = {key: value for key, value in data.requested.items() if key not in _ORIGIN_KEYS}
+    return {"separator": None, **kept, **folders.dataset.config()}
 
 
 def locked_environment(lock: RunLock) -> dict[str, str]:

@@ -11,6 +11,7 @@ from rdlc.core.launch import driver_environment, recipe_config
 from rdlc.core.level import reaches
 from rdlc.core.record import RunRecord, write_record
 from rdlc.operations.collect import Collected, baseline_of, collect
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.follow import Following, JobEnd, Listener, follow, limits_in_seconds
 from rdlc.operations.machine import Machine, Order
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
@@ -45,14 +46,21 @@ class RunResult:
         return reaches(record.level, wanted)
 
 
-def execute(request: RunRequest, *, machine: Machine, reporter: Reporter, listener: Listener) -> RunResult:
+def execute(
+    request: RunRequest,
+    *,
+    machine: Machine,
+    reporter: Reporter,
+    listener: Listener,
+    data: DataSource | None = None,
+) -> RunResult:
     """Runs what the lock says and records it; a replay is compared with the lock's baseline.
 
     Raises DriftRefused before anything is written, and Interrupted after the record was closed. Every
     other way out also leaves a record that says why; one that cannot be written now is closed by the
-    next run.
+    next run. `data` may be None for a lock of generated data without pretrained weights.
     """
-    prepared = prepare(request, machine=machine, reporter=reporter)
+    prepared = prepare(request, machine=machine, reporter=reporter, data=data)
 
     def work(record: RunRecord, path: Path, secrets: Mapping[str, str]) -> RunResult:
         driving = Driving(
@@ -123,7 +131,9 @@ def _order(
     machine.pack_code(root, prepared.code.files, path / "shipped.tar")
     code = machine.prepare_scratch(scratch, path / "shipped.tar", token=record.token)
     wheels = str(prepared.wheels) if prepared.wheels else None
-    config = recipe_config(lock, run_name=record.id, scratch=str(scratch / "ray"), wheels=wheels)
+    config = recipe_config(
+        lock, run_name=record.id, scratch=str(scratch / "ray"), wheels=wheels, folders=prepared.folders
+    )
     if "code" in record.accepted:
         config["code_digest"] = prepared.code.digest
     machine.write(path / "config.json", config_bytes(config))
