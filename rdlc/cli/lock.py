@@ -128,15 +128,9 @@ def command(
     images = RegistryImages(session, route=route_named(contents), plain_http=plain_http)
     index = IndexPackages(session)
     infra = infra_tools(session, terraform_bin=terraform_bin)
-    workspace = LocalWorkspace()
+    workspace, data = LocalWorkspace(), DataPlaces(session)
     result = lock_spec(
-        request,
-        workspace=workspace,
-        images=images,
-        index=index,
-        infra=infra,
-        data=DataPlaces(session),
-        reporter=session,
+        request, workspace=workspace, images=images, index=index, infra=infra, data=data, reporter=session
     )
     status = "unchanged" if result.is_unchanged else "locked"
     if is_check and not result.is_unchanged:

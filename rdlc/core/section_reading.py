@@ -103,7 +103,7 @@ def _read_code(section: Fields) -> CodeSection:
 
 
 def _read_data(section: Fields) -> DataSection:
-    requested, resolved = section.below("requested"), section.below("resolved")
+    requested, resolved = section.below("requested"), section.below("resolved", default={})
     has_model = requested.has("model")
     request = read_data_request(requested, has_model=has_model, skip=("model",) if has_model else ())
     held = {

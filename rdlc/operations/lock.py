@@ -89,12 +89,7 @@ def lock_spec(
     resolved = resolve(
         spec, asked, workspace=workspace, images=images, reporter=reporter, index=index, infra=infra, data=data
     )
-    lock = resolved.lock
-    if kept is not None and kept.id == lock.id:
-        # Not of image, packages and infra: they may have been looked for elsewhere, or deeper.
-        found = lock.provenance
-        origins = replace(kept.provenance, image=found.image, packages=found.packages, infra=found.infra)
-        lock = replace(lock, provenance=origins)
+    lock = _keep_origins(resolved.lock, kept)
     if request.settings and request.output is None and not request.is_check:
         _refuse_replacing(existing, lock, path)
     for name in workspace.editable_distributions():
@@ -115,6 +110,16 @@ def lock_spec(
         packages=resolved.packages,
         infra=resolved.infra,
     )
+
+
+def _keep_origins(lock: RunLock, kept: RunLock | None) -> RunLock:
+    """The lock with the provenance of an earlier one of the same id."""
+    if kept is None or kept.id != lock.id:
+        return lock
+    # Not of image, packages and infra: they may have been looked for elsewhere, or deeper.
+    found = lock.provenance
+    origins = replace(kept.provenance, image=found.image, packages=found.packages, infra=found.infra)
+    return replace(lock, provenance=origins)
 
 
 def _keep_wheelhouse(
