@@ -30,9 +30,19 @@ class DataPlaces:
         if origin.kind == "folder":
             return list_folder(origin, what=what, project=project)
         self._session.note(f"asking for the files of {origin.describe()}")
+        return self.find_remote(origin, what=what)
+
+    def find_remote(self, origin: Origin, *, what: str) -> LockedFiles:
+        """As `find_files`, of the Hub or S3."""
         if origin.kind == "hub":
             return self._hub.find_files(origin, what=what)
         return self._s3.find_files(origin, what=what)
+
+    def find_missing(self, origin: Origin, locked: LockedFiles, *, what: str) -> tuple[str, ...]:
+        """The locked files that the origin no longer gives with their bytes."""
+        if origin.kind == "hub":
+            return self._hub.find_missing(origin, locked, what=what)
+        return self._s3.find_missing(origin, locked)
 
     def find_commit(self, origin: Origin, *, what: str) -> str:
         """The commit that the revision of a repository names now."""

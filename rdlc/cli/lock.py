@@ -10,6 +10,7 @@ from rich.console import Console
 from rdlc import __version__
 from rdlc.cli.console import shown_digest, write_line
 from rdlc.cli.data_source import DataPlaces
+from rdlc.cli.data_text import describe_data, locked_data
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
@@ -147,6 +148,7 @@ def command(
             "image": _image_data(result),
             "packages": packages_data(result.packages) if result.packages else None,
             "infra": infra_data(result.infra) if result.infra else None,
+            "data": locked_data(result.lock.sections.data),
         },
         show=lambda console: _show(session, console, result, status),
     )
@@ -226,6 +228,7 @@ def _show(session: Session, console: Console, result: LockResult, status: str) -
         describe_packages(console, result.packages)
     if result.infra:
         describe_infra(console, result.infra)
+    describe_data(console, result.lock.sections.data)
     if status == "locked" and result.lock.sections.environment is not None:
         session.note(f"next: `rdlc run {shown(result.path)}`")
 

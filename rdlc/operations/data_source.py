@@ -21,6 +21,14 @@ class DataSource(Protocol):
         """The commit that the revision of a repository names now."""
         ...
 
+    def find_remote(self, origin: Origin, *, what: str) -> LockedFiles:
+        """As `find_files`, of an origin that is no folder."""
+        ...
+
+    def find_missing(self, origin: Origin, locked: LockedFiles, *, what: str) -> tuple[str, ...]:
+        """The locked files that the origin no longer gives with their bytes."""
+        ...
+
     def fetch(self, origin: Origin, locked: LockedFiles, *, what: str, project: Path) -> FetchedFolder:
         """The locked files in a folder of this machine, each verified."""
         ...

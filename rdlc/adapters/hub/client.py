@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -84,6 +84,23 @@ class Hub:
             else:
                 files[name] = self._hash(origin, revision.commit, name, what=what)
         return LockedFiles(evidence=BYTES if is_read else STATED, files=files, commit=revision.commit)
+
+    def find_missing(self, origin: Origin, locked: LockedFiles, *, what: str) -> tuple[str, ...]:
+        """The locked files that the locked commit no longer gives; all of them if it is gone."""
+        pinned = replace(origin, revision=locked.commit, files=())
+        try:
+            listed = self.find_revision(pinned, what=what).files
+        except OutsideError:
+            raise
+        except RdlcError:
+            return tuple(sorted(locked.files))
+        missing = []
+        for name, file in sorted(locked.files.items()):
+            found = listed.get(name)
+            stated = f"sha256:{found.sha256}" if found is not None and found.sha256 else file.sha256
+            if found is None or stated != file.sha256:
+                missing.append(name)
+        return tuple(missing)
 
     @contextmanager
     def open_file(self, origin: Origin, commit: str, name: str, *, what: str) -> Iterator[Iterator[bytes]]:

@@ -43,11 +43,29 @@ class S3:
         is_stated = all(file.sha256 for file in files.values())
         return LockedFiles(evidence=STATED if is_stated else LISTING, files=files)
 
+    def find_missing(self, origin: Origin, locked: LockedFiles) -> tuple[str, ...]:
+        """The locked files whose locked version is gone, or which are other objects now."""
+        bucket, _ = origin.bucket
+        missing = []
+        for name, file in sorted(locked.files.items()):
+            pin = {"VersionId": file.version} if file.version else {}
+            try:
+                with _explained(f"`{one_line(name)}` of `{bucket}`"):
+                    head = self._client.head_object(Bucket=bucket, Key=self._key(origin, name), **pin)
+            except OutsideError:
+                raise
+            except RdlcError:
+                missing.append(name)
+                continue
+            if (head["ETag"].strip('"'), int(head["ContentLength"])) != (file.etag, file.size):
+                missing.append(name)
+        return tuple(missing)
+
     @contextmanager
     def open_file(self, origin: Origin, name: str, locked: LockedFile) -> Iterator[Iterator[bytes]]:
         """The bytes of the locked version of an object, or of one that still has the locked ETag."""
-        bucket, prefix = origin.bucket
-        key = prefix if prefix.rpartition("/")[2] == name else f"{_folder(prefix)}{name}"
+        bucket, _ = origin.bucket
+        key = self._key(origin, name)
         pin = {"VersionId": locked.version} if locked.version else {"IfMatch": f'"{locked.etag}"'}
         with _explained(f"`{one_line(key)}` of `{bucket}`"):
             body = self._client.get_object(Bucket=bucket, Key=key, **pin)["Body"]
@@ -55,6 +73,11 @@ class S3:
                 yield body.iter_chunks(_CHUNK_BYTES)
             finally:
                 body.close()
+
+    def _key(self, origin: Origin, name: str) -> str:
+        """The key of a locked name: below the prefix, or the one object that the address names."""
+        _, prefix = origin.bucket
+        return prefix if prefix.rpartition("/")[2] == name else f"{_folder(prefix)}{name}"
 
     def _list_keys(self, bucket: str, prefix: str) -> dict[str, str]:
         """Name below the prefix to key; for an object that the address names, its own name."""
