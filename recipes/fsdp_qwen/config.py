@@ -11,16 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsdp_qwen.data_settings import DataConfig, read_data
 from fsdp_qwen.exact import check_config
 from fsdp_qwen.failures import ConfigError
 from fsdp_qwen.fields import Fields
+from fsdp_qwen.locked_folder import LockedFolder, read_locked_folder
+from fsdp_qwen.schedule import SCHEDULES
 
 FORMAT = 1
-MODELS = ("tiny", "qwen2.5-1.5b")
-DATA_KINDS = ("markov", "random-tokens")
+MODELS = ("tiny", "qwen2.5-1.5b", "pretrained")
 PRECISIONS = ("fp32", "bf16")
 OPTIMIZERS = ("foreach", "for-loop", "fused")
 MODES = ("exact", "fast")
+EXPORTS = ("none", "last", "best")
 
 # Ray puts unix sockets below this folder, and their paths may not be longer than 107 bytes.
 SCRATCH_LIMIT = 40
@@ -43,16 +46,6 @@ class Determinism:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class DataConfig:
-    """Which stateless source the rows come from; `states` and `successors` belong to `markov`."""
-
-    kind: str
-    seed: int
-    states: int = 32
-    successors: int = 4
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class RecipeConfig:
     """The training run's own settings, as in `configs/*.yaml`."""
 
@@ -62,6 +55,8 @@ class RecipeConfig:
     sequence_length: int
     learning_rate: float
     learning_rate_warmup_steps: int
+    learning_rate_schedule: str
+    learning_rate_floor: float
     weight_decay: float
     adam_betas: tuple[float, float]
     adam_epsilon: float
@@ -71,6 +66,8 @@ class RecipeConfig:
     checkpoint_every: int
     fingerprint_every: int
     evaluation_rows: int
+    evaluate_every: int
+    export: str
     warmup_steps: int
 
 
@@ -109,6 +106,7 @@ class Config:
     data: DataConfig
     recipe: RecipeConfig
     packages: Packages | None = None
+    model: LockedFolder | None = None
 
 
 def read_config(path: Path) -> Config:
@@ -147,11 +145,13 @@ def parse_config(document: object) -> Config:
         code_digest=_code_digest(fields),
         scratch=_scratch(fields),
         determinism=_determinism(fields.section("determinism")),
-        data=_data(fields.section("data")),
+        data=read_data(fields.section("data")),
         recipe=_recipe(fields.section("recipe"), num_workers),
         packages=_packages(fields.optional_section("packages")),
+        model=_model(fields.optional_section("model")),
     )
     fields.finish()
+    check_tuning(config)
     if config.gpus_per_worker > 1:
         raise ConfigError(f"gpus_per_worker: must be 0 or 1, found {config.gpus_per_worker}")
     if config.determinism.is_exact:
@@ -165,22 +165,6 @@ def _determinism(fields: Fields) -> Determinism:
     return determinism
 
 
-def _data(fields: Fields) -> DataConfig:
-    kind = fields.choice("kind", DATA_KINDS)
-    seed = fields.whole("seed", at_least=0)
-    if kind == "markov":
-        data = DataConfig(
-            kind=kind,
-            seed=seed,
-            states=fields.whole("states", at_least=2, at_most=256, default=32),
-            successors=fields.whole("successors", at_least=2, at_most=16, default=4),
-        )
-    else:
-        data = DataConfig(kind=kind, seed=seed)
-    fields.finish()
-    return data
-
-
 def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
     recipe = RecipeConfig(
         model=fields.choice("model", MODELS),
@@ -189,6 +173,8 @@ def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
         sequence_length=fields.whole("sequence_length", at_least=1, at_most=32768),
         learning_rate=fields.number("learning_rate", above=0.0),
         learning_rate_warmup_steps=fields.whole("learning_rate_warmup_steps", at_least=0, default=0),
+        learning_rate_schedule=fields.choice("learning_rate_schedule", SCHEDULES, default="constant"),
+        learning_rate_floor=fields.number("learning_rate_floor", default=0.0),
         weight_decay=fields.number("weight_decay"),
         adam_betas=fields.pair("adam_betas", below=1.0),
         adam_epsilon=fields.number("adam_epsilon", above=0.0, default=1e-8),
@@ -198,6 +184,8 @@ def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
         checkpoint_every=fields.whole("checkpoint_every", at_least=0, default=0),
         fingerprint_every=fields.whole("fingerprint_every", at_least=1, default=1),
         evaluation_rows=fields.whole("evaluation_rows", at_least=0, default=0),
+        evaluate_every=fields.whole("evaluate_every", at_least=0, default=0),
+        export=fields.choice("export", EXPORTS, default="none"),
         warmup_steps=fields.whole("warmup_steps", at_least=0, default=0),
     )
     fields.finish()
@@ -207,6 +195,34 @@ def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
         if rows % num_workers:
             raise ConfigError(f"recipe.{name}: {rows} rows can't be split evenly over num_workers {num_workers}")
     return recipe
+
+
+def _model(fields: Fields | None) -> LockedFolder | None:
+    """The folder with the pretrained weights, None without any."""
+    if fields is None:
+        return None
+    folder = read_locked_folder(fields, "model")
+    fields.finish()
+    return folder
+
+
+def check_tuning(config: Config) -> None:
+    """Refuses settings of fine-tuning that do not fit together."""
+    recipe, text = config.recipe, config.data.text
+    if recipe.model == "pretrained" and config.model is None:
+        raise ConfigError("recipe.model: `pretrained` needs a `model` that names the weights")
+    if text is not None and text.tokenizer == "model" and config.model is None:
+        raise ConfigError("data.tokenizer: `model` needs a `model` that it comes from")
+    if text is not None and recipe.evaluation_rows and not text.held_out_percent:
+        raise ConfigError("recipe.evaluation_rows: nothing is held out with data.held_out_percent 0")
+    if recipe.evaluate_every and not recipe.evaluation_rows:
+        raise ConfigError("recipe.evaluate_every: there are no evaluation_rows to evaluate on")
+    if recipe.learning_rate_floor > 1.0:
+        raise ConfigError("recipe.learning_rate_floor: must be a share of learning_rate, from 0 to 1")
+    if recipe.export == "best" and not recipe.evaluate_every:
+        raise ConfigError("recipe.export: which step is `best` is known only with evaluate_every")
+    if recipe.export == "best" and (not recipe.checkpoint_every or recipe.evaluate_every % recipe.checkpoint_every):
+        raise ConfigError("recipe.export: `best` needs a checkpoint wherever evaluate_every evaluates")
 
 
 def _packages(fields: Fields | None) -> Packages | None:

@@ -35,10 +35,11 @@ def compare(before: float | None, after: float | None, source: TokenSource, reci
         return None
     tokens = recipe.evaluation_rows * recipe.sequence_length
     rows = held_out_rows(source, rows=range(recipe.evaluation_rows), length=recipe.sequence_length + 1)
+    known = [nats for row in rows if (nats := source.source_nats(row)) is not None]
     return Evaluation(
         rows=recipe.evaluation_rows,
         tokens=tokens,
         loss_before=before,
         loss=after,
-        source_loss=math.fsum(source.source_nats(row) for row in rows) / tokens,
+        source_loss=math.fsum(known) / tokens if known else None,
     )

@@ -15,8 +15,11 @@ from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
-from transformers import AutoModelForCausalLM, Qwen2Config
+from transformers import AutoModelForCausalLM, PretrainedConfig, Qwen2Config
 from transformers.modeling_utils import PreTrainedModel
+
+from fsdp_qwen.locked_folder import LockedFolder
+from fsdp_qwen.weights import check_preset, fill_with_weights, find_weights, read_shape
 
 # The shapes. `tiny` has 109,120 parameters, for CPUs; `qwen2.5-1.5b` is the published shape:
 # 1,543,714,304.
@@ -108,10 +111,23 @@ class ShardedModel:
         return dict(self.module.named_parameters())
 
 
-def empty_model(preset: str) -> PreTrainedModel:
-    """The model of a preset without memory: shapes and names only."""
+def empty_model(preset: str, pretrained: LockedFolder | None = None) -> PreTrainedModel:
+    """The model of a preset, or in the shape of pretrained weights, without memory: shapes and names only."""
+    with torch.device("meta"):
+        module: PreTrainedModel = AutoModelForCausalLM.from_config(
+            _find_shape(preset, pretrained), dtype=torch.float32, attn_implementation="sdpa"
+        )
+    return module
+
+
+def _find_shape(preset: str, pretrained: LockedFolder | None) -> PretrainedConfig:
+    """The shape of the weights, which must be that of the preset unless that is `pretrained`."""
+    if pretrained is not None:
+        shape = read_shape(pretrained)
+        check_preset(shape, _SHAPES.get(preset, {}), preset)
+        return shape
     sizes: dict[str, Any] = dict(_SHAPES[preset])
-    shape = Qwen2Config(
+    return Qwen2Config(
         **sizes,
         max_position_embeddings=32_768,
         rope_parameters={"rope_type": "default", "rope_theta": 1_000_000.0},
@@ -120,22 +136,22 @@ def empty_model(preset: str) -> PreTrainedModel:
         tie_word_embeddings=True,
         use_cache=False,
     )
-    with torch.device("meta"):
-        module: PreTrainedModel = AutoModelForCausalLM.from_config(
-            shape, dtype=torch.float32, attn_implementation="sdpa"
-        )
-    return module
 
 
-def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> ShardedModel:
+def build_model(
+    preset: str, *, seed: int, precision: str, mesh: DeviceMesh, pretrained: LockedFolder | None = None
+) -> ShardedModel:
     """A sharded model on the mesh's device, equal for every world size before the first step."""
-    module = empty_model(preset)
+    module = empty_model(preset, pretrained)
     layout = plan_layout(module, precision=precision, ranks=mesh.size())
     _shard(module, layout.units, precision, mesh)
     module.to_empty(device=mesh.device_type)
     # `to_empty` gave the output layer its own weight; it must be the embedding's again.
     module.tie_weights()
-    _fill_parameters(module, seed=seed, spread=module.config.initializer_range)
+    if pretrained is None:
+        _fill_parameters(module, seed=seed, spread=module.config.initializer_range)
+    else:
+        fill_with_weights(module, find_weights(pretrained), is_tied=module.config.tie_word_embeddings)
     _fill_buffers(module)
     return ShardedModel(module=module, vocabulary=module.config.vocab_size, layout=layout)
 

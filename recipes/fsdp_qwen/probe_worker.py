@@ -105,7 +105,7 @@ def _places(place: Place) -> list[dict[str, object]]:
 
 
 def _arm_line(config: Config, arm: Arm, places: list[dict[str, object]]) -> dict[str, object]:
-    module = empty_model(config.recipe.model)
+    module = empty_model(config.recipe.model, config.model)
     layout = plan_layout(module, precision=config.recipe.precision, ranks=len(places))
     return {
         "line": "arm",

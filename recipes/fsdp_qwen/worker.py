@@ -16,6 +16,7 @@ from fsdp_qwen.config import Config
 from fsdp_qwen.digest import code_digest, code_root
 from fsdp_qwen.distributions import read_distributions
 from fsdp_qwen.failures import TrainingFailed, failure_of
+from fsdp_qwen.held_out import check_folders
 from fsdp_qwen.loop import Publish, Restore, train
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.packages import read_own_report
@@ -58,6 +59,7 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
         document["installed"] = read_own_report()
     write_document(output.worker(place.rank) / "worker.json", document)
     check_code(config, received)
+    check_folders(config, place)
     outcome = train(config, place, output, publish=publish, restore=restore)
     # ru_maxrss is in KiB on Linux.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
