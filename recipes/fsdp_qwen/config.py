@@ -72,6 +72,7 @@ class RecipeConfig:
     fingerprint_every: int
     evaluation_rows: int
     warmup_steps: int
+    tensorboard: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,6 +200,7 @@ def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
         fingerprint_every=fields.whole("fingerprint_every", at_least=1, default=1),
         evaluation_rows=fields.whole("evaluation_rows", at_least=0, default=0),
         warmup_steps=fields.whole("warmup_steps", at_least=0, default=0),
+        tensorboard=fields.flag("tensorboard", default=False),
     )
     fields.finish()
     # Each rank takes an equal share, so that a mean of ranks is the mean of rows.
