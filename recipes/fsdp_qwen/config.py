@@ -69,6 +69,7 @@ class RecipeConfig:
     evaluate_every: int
     export: str
     warmup_steps: int
+    tensorboard: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -187,6 +188,7 @@ def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
         evaluate_every=fields.whole("evaluate_every", at_least=0, default=0),
         export=fields.choice("export", EXPORTS, default="none"),
         warmup_steps=fields.whole("warmup_steps", at_least=0, default=0),
+        tensorboard=fields.flag("tensorboard", default=False),
     )
     fields.finish()
     # Each rank takes an equal share, so that a mean of ranks is the mean of rows.

@@ -31,6 +31,7 @@ from fsdp_qwen.evaluation import compare, evaluate
 from fsdp_qwen.failures import TrainingFailed
 from fsdp_qwen.fingerprint import Fingerprint, fingerprint
 from fsdp_qwen.loss import gather, summed_loss
+from fsdp_qwen.meter import Meter
 from fsdp_qwen.model import ShardedModel, build_model
 from fsdp_qwen.network import Recorder
 from fsdp_qwen.outcome import Outcome
@@ -68,6 +69,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
 
     start = find_start(run, state, restore())
     begin(run, start.step)
+    meter = Meter.start(model.module, place, output, warmup_steps=recipe.warmup_steps, has_events=recipe.tensorboard)
 
     # Read before the first step, after the warm-up and after the last step.
     network = Recorder(place=place, output=output, workload=describe_workload(model, recipe, place))
@@ -75,7 +77,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
     warmed_up = last_warmup_step(start.step, recipe)
     seconds = []
     for step in range(start.step + 1, recipe.steps + 1):
-        seconds.append(train_step(run, step))
+        seconds.append(train_step(run, step, meter))
         network.end_step(step)
         if recipe.checkpoint_every and step % recipe.checkpoint_every == 0:
             with network.outside():
@@ -90,6 +92,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
         if step == warmed_up and place.rank == 0:
             output.add_phase("warmed-up", place.attempt)
 
+    meter.finish(seconds, first_step=start.step + 1)
     if place.rank == 0:
         output.add_phase("evaluating", place.attempt)
     loss_after = evaluate_after(run, recipe.steps)
@@ -123,17 +126,19 @@ def begin(run: Training, step: int) -> None:
             run.output.add_fingerprint(run.place.attempt, step, weights)
 
 
-def train_step(run: Training, step: int) -> float:
+def train_step(run: Training, step: int, meter: Meter) -> float:
     """One update of the weights and its record; gives back the seconds it took.
 
     The time covers all of it: rows, update, fingerprint, and the device's queued work.
     """
     recipe, place = run.recipe, run.place
     started = now(place.device)
+    meter.times.begin(step)
 
     # This rank's rows of the global batch. tokens: int64 [rows, sequence + 1], on the CPU.
     rows = place.share(recipe.global_batch_size)
     tokens = training_rows(run.source, step=step, rows=rows, length=recipe.sequence_length + 1)
+    meter.times.rows_ready()
 
     # Each rank sums its loss over tokens and divides by the global count; gradients are then summed
     # over ranks. So the gradient is that of the global mean, whatever the number of ranks.
@@ -155,6 +160,7 @@ def train_step(run: Training, step: int) -> float:
 
     weights = fingerprint_if_due(run, step)
     seconds = now(place.device) - started
+    meter.times.end()
     if place.rank == 0:
         record = StepRecord(
             attempt=place.attempt,
@@ -171,6 +177,7 @@ def train_step(run: Training, step: int) -> float:
         if weights:
             run.output.add_fingerprint(place.attempt, step, weights)
         run.output.add_step(record)
+        meter.show(record)
     return seconds
 
 
