@@ -11,19 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsdp_qwen.compute_settings import check_exact_compute
 from fsdp_qwen.data_settings import DataConfig, read_data
 from fsdp_qwen.exact import check_config
 from fsdp_qwen.failures import ConfigError
 from fsdp_qwen.fields import Fields
 from fsdp_qwen.locked_folder import LockedFolder, read_locked_folder
-from fsdp_qwen.schedule import SCHEDULES
+from fsdp_qwen.recipe_settings import RecipeConfig, read_recipe
 
 FORMAT = 1
-MODELS = ("tiny", "qwen2.5-1.5b", "pretrained")
-PRECISIONS = ("fp32", "bf16")
-OPTIMIZERS = ("foreach", "for-loop", "fused")
 MODES = ("exact", "fast")
-EXPORTS = ("none", "last", "best")
 
 # Ray puts unix sockets below this folder, and their paths may not be longer than 107 bytes.
 SCRATCH_LIMIT = 40
@@ -43,32 +40,6 @@ class Determinism:
     def is_exact(self) -> bool:
         """Whether the run promises the same bits."""
         return self.mode == "exact"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecipeConfig:
-    """The training run's own settings, as in `configs/*.yaml`."""
-
-    model: str
-    steps: int
-    global_batch_size: int
-    sequence_length: int
-    learning_rate: float
-    learning_rate_warmup_steps: int
-    learning_rate_schedule: str
-    learning_rate_floor: float
-    weight_decay: float
-    adam_betas: tuple[float, float]
-    adam_epsilon: float
-    gradient_clip_norm: float
-    precision: str
-    optimizer_implementation: str
-    checkpoint_every: int
-    fingerprint_every: int
-    evaluation_rows: int
-    evaluate_every: int
-    export: str
-    warmup_steps: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -146,7 +117,7 @@ def parse_config(document: object) -> Config:
         scratch=_scratch(fields),
         determinism=_determinism(fields.section("determinism")),
         data=read_data(fields.section("data")),
-        recipe=_recipe(fields.section("recipe"), num_workers),
+        recipe=read_recipe(fields.section("recipe"), num_workers),
         packages=_packages(fields.optional_section("packages")),
         model=_model(fields.optional_section("model")),
     )
@@ -156,6 +127,7 @@ def parse_config(document: object) -> Config:
         raise ConfigError(f"gpus_per_worker: must be 0 or 1, found {config.gpus_per_worker}")
     if config.determinism.is_exact:
         check_config(config.determinism.environment, cpus_per_worker=config.cpus_per_worker)
+        check_exact_compute(config.recipe.compute)
     return config
 
 
@@ -163,38 +135,6 @@ def _determinism(fields: Fields) -> Determinism:
     determinism = Determinism(mode=fields.choice("mode", MODES), environment=fields.texts("environment"))
     fields.finish()
     return determinism
-
-
-def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
-    recipe = RecipeConfig(
-        model=fields.choice("model", MODELS),
-        steps=fields.whole("steps", at_least=1),
-        global_batch_size=fields.whole("global_batch_size", at_least=1),
-        sequence_length=fields.whole("sequence_length", at_least=1, at_most=32768),
-        learning_rate=fields.number("learning_rate", above=0.0),
-        learning_rate_warmup_steps=fields.whole("learning_rate_warmup_steps", at_least=0, default=0),
-        learning_rate_schedule=fields.choice("learning_rate_schedule", SCHEDULES, default="constant"),
-        learning_rate_floor=fields.number("learning_rate_floor", default=0.0),
-        weight_decay=fields.number("weight_decay"),
-        adam_betas=fields.pair("adam_betas", below=1.0),
-        adam_epsilon=fields.number("adam_epsilon", above=0.0, default=1e-8),
-        gradient_clip_norm=fields.number("gradient_clip_norm", above=0.0),
-        precision=fields.choice("precision", PRECISIONS),
-        optimizer_implementation=fields.choice("optimizer_implementation", OPTIMIZERS, default="foreach"),
-        checkpoint_every=fields.whole("checkpoint_every", at_least=0, default=0),
-        fingerprint_every=fields.whole("fingerprint_every", at_least=1, default=1),
-        evaluation_rows=fields.whole("evaluation_rows", at_least=0, default=0),
-        evaluate_every=fields.whole("evaluate_every", at_least=0, default=0),
-        export=fields.choice("export", EXPORTS, default="none"),
-        warmup_steps=fields.whole("warmup_steps", at_least=0, default=0),
-    )
-    fields.finish()
-    # Each rank takes an equal share, so that a mean of ranks is the mean of rows.
-    for name in ("global_batch_size", "evaluation_rows"):
-        rows = getattr(recipe, name)
-        if rows % num_workers:
-            raise ConfigError(f"recipe.{name}: {rows} rows can't be split evenly over num_workers {num_workers}")
-    return recipe
 
 
 def _model(fields: Fields | None) -> LockedFolder | None:

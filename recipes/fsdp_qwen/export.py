@@ -23,6 +23,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
 
 from fsdp_qwen import checkpoint
+from fsdp_qwen.compute_settings import ComputeSettings
 from fsdp_qwen.config import Config, read_config
 from fsdp_qwen.digest import file_digest
 from fsdp_qwen.failures import ConfigError, TrainingFailed
@@ -164,9 +165,10 @@ def export_checkpoint(config: Config, folder: Path, output: Path) -> int:
 def _export_alone(config: Config, folder: Path, output: Path) -> int:
     from fsdp_qwen.loop import make_optimizer
 
-    recipe = replace(config.recipe, optimizer_implementation="foreach")
+    # The weights are the same however they were computed and laid out.
+    recipe = replace(config.recipe, optimizer_implementation="foreach", compute=ComputeSettings())
     mesh = init_device_mesh("cpu", (1,), mesh_dim_names=("shard",))
-    model = build_model(recipe.model, seed=config.seed, precision=recipe.precision, mesh=mesh, pretrained=config.model)
+    model = build_model(recipe, seed=config.seed, mesh=mesh, pretrained=config.model)
     state = checkpoint.State(model=model.module, optimizer=make_optimizer(model, recipe), device=torch.device("cpu"))
     resumed = checkpoint.load(state, folder)
     export_model(model, output, step=resumed.step, pretrained=config.model)

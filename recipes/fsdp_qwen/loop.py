@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import mkdtemp
 
 import torch
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
 from fsdp_qwen import checkpoint, held_out
-from fsdp_qwen.config import Config, RecipeConfig
+from fsdp_qwen.config import Config
 from fsdp_qwen.data import (
     TokenSource,
     batch_digest,
@@ -31,10 +31,12 @@ from fsdp_qwen.evaluation import compare, evaluate
 from fsdp_qwen.failures import TrainingFailed
 from fsdp_qwen.fingerprint import Fingerprint, fingerprint
 from fsdp_qwen.loss import gather, summed_loss
-from fsdp_qwen.model import ShardedModel, build_model
+from fsdp_qwen.meter import Meter
+from fsdp_qwen.model import ShardedModel, build_model, make_mesh
 from fsdp_qwen.network import Recorder
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.place import Place
+from fsdp_qwen.recipe_settings import RecipeConfig
 from fsdp_qwen.records import Output, StepRecord
 from fsdp_qwen.schedule import scheduled_rate
 
@@ -59,8 +61,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
     recipe = config.recipe
 
     # The optimizer comes after sharding, so that its state is sharded like the weights.
-    mesh = init_device_mesh(place.device.type, (place.world_size,), mesh_dim_names=("shard",))
-    model = build_model(recipe.model, seed=config.seed, precision=recipe.precision, mesh=mesh, pretrained=config.model)
+    model = build_model(recipe, seed=config.seed, mesh=make_mesh(recipe, place), pretrained=config.model)
     source = make_source(config, model.vocabulary)
     optimizer = make_optimizer(model, recipe)
     state = checkpoint.State(model=model.module, optimizer=optimizer, device=place.device)
@@ -68,6 +69,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
 
     start = find_start(run, state, restore())
     begin(run, start.step)
+    meter = Meter.start(model.module, place, output, warmup_steps=recipe.warmup_steps, has_events=recipe.tensorboard)
 
     # Read before the first step, after the warm-up and after the last step.
     network = Recorder(place=place, output=output, workload=describe_workload(model, recipe, place))
@@ -75,7 +77,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
     warmed_up = last_warmup_step(start.step, recipe)
     seconds = []
     for step in range(start.step + 1, recipe.steps + 1):
-        seconds.append(train_step(run, step))
+        seconds.append(train_step(run, step, meter))
         network.end_step(step)
         if recipe.checkpoint_every and step % recipe.checkpoint_every == 0:
             with network.outside():
@@ -90,6 +92,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
         if step == warmed_up and place.rank == 0:
             output.add_phase("warmed-up", place.attempt)
 
+    meter.finish(seconds, first_step=start.step + 1)
     if place.rank == 0:
         output.add_phase("evaluating", place.attempt)
     loss_after = evaluate_after(run, recipe.steps)
@@ -123,23 +126,22 @@ def begin(run: Training, step: int) -> None:
             run.output.add_fingerprint(run.place.attempt, step, weights)
 
 
-def train_step(run: Training, step: int) -> float:
+def train_step(run: Training, step: int, meter: Meter) -> float:
     """One update of the weights and its record; gives back the seconds it took.
 
     The time covers all of it: rows, update, fingerprint, and the device's queued work.
     """
     recipe, place = run.recipe, run.place
     started = now(place.device)
+    meter.times.begin(step)
 
     # This rank's rows of the global batch. tokens: int64 [rows, sequence + 1], on the CPU.
     rows = place.share(recipe.global_batch_size)
     tokens = training_rows(run.source, step=step, rows=rows, length=recipe.sequence_length + 1)
+    meter.times.rows_ready()
 
-    # Each rank sums its loss over tokens and divides by the global count; gradients are then summed
-    # over ranks. So the gradient is that of the global mean, whatever the number of ranks.
     global_tokens = recipe.global_batch_size * recipe.sequence_length
-    loss_sum = summed_loss(run.model, tokens, place.device)
-    (loss_sum / global_tokens).backward()
+    loss_sum = make_gradients(run, tokens, global_tokens)
     norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
     gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
     losses, digests = gather(loss_sum.item(), row_digests(tokens), place)
@@ -155,6 +157,7 @@ def train_step(run: Training, step: int) -> float:
 
     weights = fingerprint_if_due(run, step)
     seconds = now(place.device) - started
+    meter.times.end()
     if place.rank == 0:
         record = StepRecord(
             attempt=place.attempt,
@@ -171,7 +174,27 @@ def train_step(run: Training, step: int) -> float:
         if weights:
             run.output.add_fingerprint(place.attempt, step, weights)
         run.output.add_step(record)
+        meter.show(record)
     return seconds
+
+
+def make_gradients(run: Training, tokens: torch.Tensor, global_tokens: int) -> torch.Tensor:
+    """This rank's summed loss, float32 []; the gradients of the step are there afterwards, summed over ranks.
+
+    Each rank sums its loss over tokens and divides by the global count, and gradients are summed over
+    micro-steps and ranks. So the gradient is that of the global mean, however the rows are split.
+    """
+    micro_steps = run.recipe.compute.gradient_accumulation
+    total = torch.zeros((), device=run.place.device)
+    for number, part in enumerate(tokens.chunk(micro_steps), start=1):
+        if micro_steps > 1:
+            # Gradients stay whole on each rank until the last micro-step reduces their sum.
+            assert isinstance(run.model.module, FSDPModule)
+            run.model.module.set_requires_gradient_sync(number == micro_steps)
+        loss_sum = summed_loss(run.model, part, run.place.device)
+        (loss_sum / global_tokens).backward()
+        total += loss_sum.detach()
+    return total
 
 
 def is_evaluated(step: int, recipe: RecipeConfig) -> bool:
@@ -231,6 +254,7 @@ def describe_workload(model: ShardedModel, recipe: RecipeConfig, place: Place) -
     return {
         "layout": model.layout.to_json(),
         "rows_per_rank": recipe.global_batch_size // place.world_size,
+        **({"micro_steps": micro_steps} if (micro_steps := recipe.compute.gradient_accumulation) > 1 else {}),
         "sequence_length": recipe.sequence_length,
         "fingerprint_every": recipe.fingerprint_every,
     }

@@ -22,6 +22,7 @@ from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.packages import read_own_report
 from fsdp_qwen.place import Place
 from fsdp_qwen.records import Output, write_document
+from fsdp_qwen.speed import choose_attention
 
 
 def make_place(config: Config, *, rank: int, local_rank: int, node_rank: int, attempt: int) -> Place:
@@ -68,17 +69,17 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
 
 
 def set_up_process(config: Config) -> None:
-    """Sets torch's switches for exact mode; refuses a process that did not start for it."""
-    if not config.determinism.is_exact:
-        return
-    exact.check_process(
-        os.environ,
-        config.determinism.environment,
-        cpus_per_worker=config.cpus_per_worker,
-        allow_unset=False,
-    )
-    exact.check_interpreter()
-    exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
+    """Sets torch's switches as the config has them; refuses a process that did not start for exact mode."""
+    if config.determinism.is_exact:
+        exact.check_process(
+            os.environ,
+            config.determinism.environment,
+            cpus_per_worker=config.cpus_per_worker,
+            allow_unset=False,
+        )
+        exact.check_interpreter()
+        exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
+    choose_attention(config.recipe.compute.attention)
 
 
 def check_code(config: Config, received: str) -> None:

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from fsdp_qwen import train
-from fsdp_qwen.config import MODELS, parse_config, read_config
+from fsdp_qwen.config import parse_config, read_config
 from fsdp_qwen.failures import ConfigError
+from fsdp_qwen.recipe_settings import MODELS
 from tests.recipes.conftest import RECIPES, make_config
 
 MISSING = object()
