@@ -10,6 +10,7 @@ from rich.console import Console
 from rdlc import __version__
 from rdlc.cli.console import shown_digest, write_line
 from rdlc.cli.edge import Answer, Session, verb
+from rdlc.cli.estimate_text import estimate_data, estimate_lock, show_estimate
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
 from rdlc.cli.infra_source import infra_tools
@@ -19,6 +20,7 @@ from rdlc.cli.package_text import describe_packages, packages_data
 from rdlc.cli.paths import shown
 from rdlc.cli.wiring import LocalWorkspace
 from rdlc.core.canonical import Json
+from rdlc.core.estimate.estimate import Estimate
 from rdlc.core.packages.request import normalise_package_name, normalise_replacement
 from rdlc.core.text import printable
 from rdlc.errors import InputError
@@ -132,6 +134,7 @@ def command(
     status = "unchanged" if result.is_unchanged else "locked"
     if is_check and not result.is_unchanged:
         status = "would-change"
+    needs = estimate_lock(result.lock)
     return Answer(
         status=status,
         exit_code=1 if status == "would-change" else 0,
@@ -144,8 +147,9 @@ def command(
             "image": _image_data(result),
             "packages": packages_data(result.packages) if result.packages else None,
             "infra": infra_data(result.infra) if result.infra else None,
+            "estimate": estimate_data(needs),
         },
-        show=lambda console: _show(session, console, result, status),
+        show=lambda console: _show(session, console, result, status, needs),
     )
 
 
@@ -209,7 +213,7 @@ def _image_data(result: LockResult) -> Json:
     }
 
 
-def _show(session: Session, console: Console, result: LockResult, status: str) -> None:
+def _show(session: Session, console: Console, result: LockResult, status: str, needs: Estimate | None) -> None:
     words = {"locked": "locked", "unchanged": "unchanged", "would-change": "would change"}
     write_line(console, f"{words[status]}  {shown(result.path)}")
     write_line(console, f"id  {result.lock.id}")
@@ -223,6 +227,7 @@ def _show(session: Session, console: Console, result: LockResult, status: str) -
         describe_packages(console, result.packages)
     if result.infra:
         describe_infra(console, result.infra)
+    show_estimate(session, console, needs)
     if status == "locked" and result.lock.sections.environment is not None:
         session.note(f"next: `rdlc run {shown(result.path)}`")
 
