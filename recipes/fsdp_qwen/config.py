@@ -14,6 +14,7 @@ from pathlib import Path
 from fsdp_qwen.exact import check_config
 from fsdp_qwen.failures import ConfigError
 from fsdp_qwen.fields import Fields
+from fsdp_qwen.storage_settings import StorageConfig, read_storage
 
 FORMAT = 1
 MODELS = ("tiny", "qwen2.5-1.5b")
@@ -110,6 +111,7 @@ class Config:
     data: DataConfig
     recipe: RecipeConfig
     packages: Packages | None = None
+    storage: StorageConfig | None = None
 
 
 def read_config(path: Path) -> Config:
@@ -151,6 +153,7 @@ def parse_config(document: object) -> Config:
         data=_data(fields.section("data")),
         recipe=_recipe(fields.section("recipe"), num_workers),
         packages=_packages(fields.optional_section("packages")),
+        storage=read_storage(fields.optional_section("storage")),
     )
     fields.finish()
     if config.gpus_per_worker > 1:
