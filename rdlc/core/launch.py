@@ -19,10 +19,13 @@ class DriverEnvironment:
     ignored: tuple[str, ...]
 
 
-def recipe_config(lock: RunLock, *, run_name: str, scratch: str, wheels: str | None = None) -> dict[str, Json]:
+def recipe_config(
+    lock: RunLock, *, run_name: str, scratch: str, wheels: str | None = None, storage: str | None = None
+) -> dict[str, Json]:
     """The JSON document that the recipe takes: everything it needs, all of it from the lock.
 
-    `wheels` is the folder of the wheelhouse, None if extra packages come from an index.
+    `wheels` is the folder of the wheelhouse, None if extra packages come from an index. `storage` is where
+    checkpoints go, an absolute path or an address, None for the record itself.
     """
     sections = lock.sections
     cluster, recipe = sections.cluster.requested, sections.recipe
@@ -30,6 +33,8 @@ def recipe_config(lock: RunLock, *, run_name: str, scratch: str, wheels: str | N
     extra: dict[str, Json] = {}
     if packages is not None and packages.extras:
         extra["packages"] = packages_config(packages, wheels=wheels)
+    if storage is not None:
+        extra["storage"] = {"path": storage}
     return {
         "format": RECIPE_FORMAT,
         "run_name": run_name,

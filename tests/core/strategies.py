@@ -28,6 +28,7 @@ from rdlc.core.sections import (
     Sections,
 )
 from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
+from rdlc.core.storage import StorageRequest
 from rdlc.core.variables import is_reserved
 
 # Words that YAML readers take for something else, and characters that end lines for some of them.
@@ -126,6 +127,9 @@ def requests(draw: st.DrawFn, target: str, gpus_per_worker: int) -> RunRequest:
         secrets=tuple(sorted(secrets)),
         allow=draw(text_tables()),
         network=draw(networks(gpus_per_worker)),
+        storage=draw(
+            st.none() | st.builds(StorageRequest, path=st.sampled_from(("/fsx/a b", "s3://b/p", "file:///x")))
+        ),
     )
 
 
