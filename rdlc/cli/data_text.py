@@ -46,10 +46,11 @@ def _locked_words(origin: Origin, files: LockedFiles) -> str:
 
 def locked_data(section: DataSection) -> Json:
     """Origin, evidence and size of weights and text, for `--json`; None where there is none."""
-    return {
+    rows = {
         "model": _locked_row(section.model_origin, section.model),
         "dataset": _locked_row(dataset_origin(section.requested), section.dataset),
     }
+    return rows if any(rows.values()) else None
 
 
 def _locked_row(origin: Origin | None, files: LockedFiles | None) -> Json:

@@ -25,12 +25,19 @@ class DriverEnvironment:
 
 
 def recipe_config(
-    lock: RunLock, *, run_name: str, scratch: str, wheels: str | None = None, folders: DataFolders = _NO_FOLDERS
+    lock: RunLock,
+    *,
+    run_name: str,
+    scratch: str,
+    wheels: str | None = None,
+    storage: str | None = None,
+    folders: DataFolders = _NO_FOLDERS,
 ) -> dict[str, Json]:
     """The JSON document that the recipe takes: everything it needs, all of it from the lock.
 
-    `wheels` is the folder of the wheelhouse, None if extra packages come from an index; `folders` are where
-    the workers find pretrained weights and text.
+    `wheels` is the folder of the wheelhouse, None if extra packages come from an index. `storage` is where
+    checkpoints go, an absolute path or an address, None for the record itself; `folders` are where the
+    workers find pretrained weights and text.
     """
     sections = lock.sections
     cluster, recipe = sections.cluster.requested, sections.recipe
@@ -41,6 +48,8 @@ def recipe_config(
     if sections.data.model is not None:
         assert folders.model is not None, "a lock with weights runs with the folder that holds them"
         extra["model"] = folders.model.config()
+    if storage is not None:
+        extra["storage"] = {"path": storage}
     return {
         "format": RECIPE_FORMAT,
         "run_name": run_name,

@@ -40,12 +40,14 @@ class RunSection:
         run = self.requested
         secrets = [{"from": "env", "name": name} for name in run.secrets]
         network: dict[str, Json] = {} if run.network is None else {"network": run.network.payload()}
+        storage: dict[str, Json] = {} if run.storage is None else {"storage": run.storage.payload()}
         return {
             "requested": {
                 "name": run.name,
                 "target": run.target,
                 "claim": run.claim,
                 **network,
+                **storage,
                 "limits": dict(sorted(run.limits.items())),
                 "secrets": secrets,
                 "allow": dict(sorted(run.allow.items())),

@@ -15,6 +15,7 @@ from rdlc.core.level import CLAIMS
 from rdlc.core.network import NetworkRequest, find_network_mistakes, read_network_request
 from rdlc.core.packages.request import PackagesRequest, read_packages_request
 from rdlc.core.relative_path import read_relative_path
+from rdlc.core.storage import StorageRequest, read_storage_request
 from rdlc.core.variables import is_reserved
 from rdlc.errors import InputError
 
@@ -54,7 +55,10 @@ class ClusterRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRequest:
-    """The name of a run, where it runs, what ends it, and what it claims; `network` None asks nothing of it."""
+    """The name of a run, where it runs, what ends it, and what it claims.
+
+    `network` None asks nothing of it, `storage` None keeps checkpoints in the record.
+    """
 
     name: str
     target: str
@@ -63,6 +67,7 @@ class RunRequest:
     secrets: tuple[str, ...]
     allow: Mapping[str, str]
     network: NetworkRequest | None = None
+    storage: StorageRequest | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,6 +195,7 @@ def read_run_request(fields: Fields) -> RunRequest:
         secrets=_read_secrets(fields),
         allow=fields.table("allow"),
         network=read_network_request(fields, "network"),
+        storage=read_storage_request(fields, "storage", target=target),
     )
 
 

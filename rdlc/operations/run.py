@@ -9,6 +9,7 @@ from rdlc.core.baseline import write_baseline
 from rdlc.core.comparison import Comparison
 from rdlc.core.launch import driver_environment, recipe_config
 from rdlc.core.level import reaches
+from rdlc.core.lockfile import RunLock
 from rdlc.core.record import RunRecord, write_record
 from rdlc.operations.collect import Collected, baseline_of, collect
 from rdlc.operations.data_source import DataSource
@@ -131,8 +132,15 @@ def _order(
     machine.pack_code(root, prepared.code.files, path / "shipped.tar")
     code = machine.prepare_scratch(scratch, path / "shipped.tar", token=record.token)
     wheels = str(prepared.wheels) if prepared.wheels else None
+    # A probe keeps no checkpoints.
+    storage = storage_path(lock, prepared.project) if record.kind in ("run", "replay") else None
     config = recipe_config(
-        lock, run_name=record.id, scratch=str(scratch / "ray"), wheels=wheels, folders=prepared.folders
+        lock,
+        run_name=record.id,
+        scratch=str(scratch / "ray"),
+        wheels=wheels,
+        storage=storage,
+        folders=prepared.folders,
     )
     if "code" in record.accepted:
         config["code_digest"] = prepared.code.digest
@@ -148,6 +156,14 @@ def _order(
         "--config", str(path / "config.json"), "--output", str(path),
     )  # fmt: skip
     return Order(command=command, environment=environment.values, record=path, scratch=scratch, token=record.token)
+
+
+def storage_path(lock: RunLock, project: Path) -> str | None:
+    """Where the checkpoints of a run go: an address, or an absolute folder; None for its record."""
+    storage = lock.sections.run.requested.storage
+    if storage is None or storage.is_address:
+        return None if storage is None else storage.path
+    return str((project / storage.path).resolve())
 
 
 def _close_record(

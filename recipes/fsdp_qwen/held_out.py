@@ -83,5 +83,8 @@ def export(config: Config, model: ShardedModel, state: checkpoint.State, place: 
 
 
 def find_checkpoint(config: Config, output: Output, step: int) -> Path:
-    """The folder of a step's checkpoint."""
-    return output.checkpoints(config.run_name) / checkpoint_name(step)
+    """The folder of a step's checkpoint; all ranks see it."""
+    below = (
+        output.checkpoints(config.run_name) if config.storage is None else Path(config.storage.below(config.run_name))
+    )
+    return below / checkpoint_name(step)

@@ -26,6 +26,7 @@ from rdlc.core.sections import (
     Sections,
 )
 from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
+from rdlc.core.storage import StorageRequest
 from rdlc.core.variables import is_reserved
 from tests.core.data_strategies import data_sections
 from tests.core.value_strategies import counts, hashes, paths, tables, text_tables, texts, tuples, values, words
@@ -94,6 +95,9 @@ def requests(draw: st.DrawFn, target: str, gpus_per_worker: int) -> RunRequest:
         secrets=tuple(sorted(secrets)),
         allow=draw(text_tables()),
         network=draw(networks(gpus_per_worker)),
+        storage=draw(
+            st.none() | st.builds(StorageRequest, path=st.sampled_from(("/fsx/a b", "s3://b/p", "file:///x")))
+        ),
     )
 
 

@@ -124,7 +124,7 @@ def target_of(address: tuple[str, ...]) -> str:
     """The target whose lock has the key."""
     if address[:1] == ("data",):
         return "text"
-    if "infra" in address or "network" in address:
+    if {"infra", "network", "storage"} & set(address):
         return "eks"
     return "docker" if "image" in address else "local"
 
@@ -133,7 +133,7 @@ def test_the_keys_of_the_schema_are_those_of_a_lock_with_every_field() -> None:
     assert {a: set(part["properties"]) for a, part in objects(SCHEMA) if a != ("data", "requested")} == {
         a: keys_at(a) for a, _ in objects(SCHEMA) if a != ("data", "requested")
     }
-    assert len(list(objects(SCHEMA))) == 34
+    assert len(list(objects(SCHEMA))) == 35
 
 
 def line_of(address: tuple[str, ...]) -> int:
@@ -202,6 +202,8 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         "requires", "yanked",
         # Of the network.
         "on_fallback", "strict", "transport",
+        # Of storage: without its only key there is none.
+        "path",
         # Of infrastructure.
         "bindings", "plan", "plan_missing", "profile", "providers", "values", "variables",
     }  # fmt: skip

@@ -1,0 +1,100 @@
+"""The shapes of the models that the recipe knows by name, and how they lie on ranks."""
+
+from dataclasses import dataclass
+from math import prod
+
+from rdlc.core.traffic.layout import Layout, Shape, Unit
+
+# Bytes of one element of what PyTorch keeps for the optimizer, whatever it computes in.
+MASTER_BYTES = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ModelShape:
+    """A decoder of Qwen2's kind: biases on query, key and value, gated feed-forward, tied output layer."""
+
+    vocabulary: int
+    hidden: int
+    intermediate: int
+    blocks: int
+    heads: int
+    key_value_heads: int
+
+    @property
+    def query_width(self) -> int:
+        """Elements of a token's query, and of what attention gives for it."""
+        return self.hidden
+
+    @property
+    def key_value_width(self) -> int:
+        """Elements of a token's key, and of its value."""
+        return self.hidden // self.heads * self.key_value_heads
+
+    @property
+    def block_tensors(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of one block's parameters."""
+        hidden, query, narrow, wide = self.hidden, self.query_width, self.key_value_width, self.intermediate
+        attention = (
+            (query, hidden),
+            (query,),
+            (narrow, hidden),
+            (narrow,),
+            (narrow, hidden),
+            (narrow,),
+            (hidden, query),
+        )
+        return (*attention, (wide, hidden), (wide, hidden), (hidden, wide), (hidden,), (hidden,))
+
+    @property
+    def root_tensors(self) -> tuple[tuple[int, ...], ...]:
+        """The shapes of what is in no block: the embedding, which is the output layer too, and the last norm."""
+        return ((self.vocabulary, self.hidden), (self.hidden,))
+
+    @property
+    def block_parameters(self) -> int:
+        """Parameters of one block."""
+        return sum(map(prod, self.block_tensors))
+
+    @property
+    def root_parameters(self) -> int:
+        """Parameters in no block."""
+        return sum(map(prod, self.root_tensors))
+
+    @property
+    def parameters(self) -> int:
+        """All parameters."""
+        return self.blocks * self.block_parameters + self.root_parameters
+
+
+# By the names of the recipe's configs; a test holds them against the recipe.
+SHAPES = {
+    "tiny": ModelShape(vocabulary=256, hidden=64, intermediate=176, blocks=2, heads=4, key_value_heads=2),
+    "qwen2.5-1.5b": ModelShape(
+        vocabulary=151_936, hidden=1536, intermediate=8960, blocks=28, heads=12, key_value_heads=2
+    ),
+}
+
+
+def plan_layout(shape: ModelShape, *, ranks: int, compute_dtype: str, reduce_dtype: str) -> Layout:
+    """How the model lies on so many ranks when it is sharded fully: each block, then what is left."""
+    blocks = [
+        _unit(f"block {number}", shape.block_tensors, ranks=ranks, is_root=False) for number in range(shape.blocks)
+    ]
+    return Layout(
+        parameters=shape.parameters,
+        trainable_tensors=shape.blocks * len(shape.block_tensors) + len(shape.root_tensors),
+        units=(*blocks, _unit("", shape.root_tensors, ranks=ranks, is_root=True)),
+        compute_dtype=compute_dtype,
+        reduce_dtype=reduce_dtype,
+        shape=Shape(blocks=shape.blocks, attention_width=shape.query_width),
+    )
+
+
+def _unit(name: str, tensors: tuple[tuple[int, ...], ...], *, ranks: int, is_root: bool) -> Unit:
+    return Unit(
+        name=name,
+        parameters=sum(map(prod, tensors)),
+        reshard_after_forward=not is_root,
+        # Each tensor is cut along its first dimension, and the last parts are filled up.
+        padded_parameters=sum(-(-each[0] // ranks) * ranks * prod(each[1:]) for each in tensors),
+    )
