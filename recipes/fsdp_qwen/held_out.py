@@ -66,11 +66,13 @@ def with_best(evaluation: Evaluation | None, output: Output) -> Evaluation | Non
     return replace(evaluation, best_step=best.step, best_loss=best.loss)
 
 
-def export(config: Config, model: ShardedModel, state: checkpoint.State, place: Place, output: Output) -> None:
-    """Writes the last or the best weights to the run's `export` folder, if the config asks for it; a collective."""
+def export(
+    config: Config, model: ShardedModel, state: checkpoint.State, place: Place, output: Output
+) -> dict[str, object] | None:
+    """Writes the last or the best weights to the run's `export` folder; says which, None for none. A collective."""
     recipe = config.recipe
     if recipe.export == "none":
-        return
+        return None
     step = recipe.steps
     if recipe.export == "best":
         found = [find_best(output)] if place.rank == 0 else [None]
@@ -80,6 +82,7 @@ def export(config: Config, model: ShardedModel, state: checkpoint.State, place: 
     if step != recipe.steps:
         checkpoint.load(state, find_checkpoint(config, output, step))
     export_model(model, output.path / EXPORT, step=step, pretrained=config.model)
+    return {"folder": EXPORT, "step": step}
 
 
 def find_checkpoint(config: Config, output: Output, step: int) -> Path:
