@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
-from rdlc.core.data.files import DataFolders
+from rdlc.core.data.files import DataFolders, FetchedFolder, LockedFiles
+from rdlc.core.data.origin import DATASET, MODEL, Origin
+from rdlc.core.data.request import dataset_origin
 from rdlc.core.lockfile import RunLock
 from rdlc.core.packages.runtime import packages_config
 from rdlc.core.sections import DataSection
 from rdlc.core.variables import MATTERS, PASSED
+from rdlc.errors import RdlcError
 
 RECIPE_FORMAT = 1
 
@@ -37,7 +40,8 @@ def recipe_config(
 
     `wheels` is the folder of the wheelhouse, None if extra packages come from an index. `storage` is where
     checkpoints go, an absolute path or an address, None for the record itself; `folders` are where the
-    workers find pretrained weights and text.
+    workers find pretrained weights and text; without them, each node fetches what comes from the Hub, and
+    RdlcError is raised for what comes from elsewhere.
     """
     sections = lock.sections
     cluster, recipe = sections.cluster.requested, sections.recipe
@@ -45,9 +49,9 @@ def recipe_config(
     extra: dict[str, Json] = {}
     if packages is not None and packages.extras:
         extra["packages"] = packages_config(packages, wheels=wheels)
-    if sections.data.model is not None:
-        assert folders.model is not None, "a lock with weights runs with the folder that holds them"
-        extra["model"] = folders.model.config()
+    model = sections.data.model_origin
+    if model is not None:
+        extra["model"] = _folder_config(MODEL, model, sections.data.model, folders.model, scratch=scratch)
     if storage is not None:
         extra["storage"] = {"path": storage}
     return {
@@ -61,18 +65,38 @@ def recipe_config(
         "code_digest": sections.code.digest,
         "scratch": scratch,
         "determinism": {"mode": recipe.mode, "environment": locked_environment(lock)},
-        "data": _data_config(sections.data, folders),
+        "data": _data_config(sections.data, folders, scratch=scratch),
         "recipe": dict(recipe.config),
         **extra,
     }
 
 
-def _data_config(data: DataSection, folders: DataFolders) -> dict[str, Json]:
-    if data.dataset is None:
+def _data_config(data: DataSection, folders: DataFolders, *, scratch: str) -> dict[str, Json]:
+    origin = dataset_origin(data.requested)
+    if origin is None:
         return dict(data.requested)
-    assert folders.dataset is not None, "a lock with text runs with the folder that holds it"
     kept = {key: value for key, value in data.requested.items() if key not in _ORIGIN_KEYS}
-    return {"separator": None, **kept, **folders.dataset.config()}
+    folder = _folder_config(DATASET, origin, data.dataset, folders.dataset, scratch=scratch)
+    return {"separator": None, **kept, **folder}
+
+
+def _folder_config(
+    what: str, origin: Origin, locked: LockedFiles | None, folder: FetchedFolder | None, *, scratch: str
+) -> dict[str, Json]:
+    """A folder as the recipe's config has it: one that is there, or one that each node fetches from the Hub."""
+    if folder is not None:
+        return folder.config()
+    assert locked is not None, "the reader and the resolver give an origin its files"
+    if origin.kind != "hub":
+        raise RdlcError(
+            f"`{origin.place}` does not reach the workers of this target, which fetch from the Hub alone",
+            field=f"data.requested.{'model.path' if what == MODEL else 'path'}",
+            hint="`repo: ORG/NAME`, or target `local`",
+        )
+    there = FetchedFolder(
+        path=f"{scratch}/data/{what}", digests={name: file.sha256 for name, file in locked.files.items()}
+    )
+    return {**there.config(), "source": {"kind": what, "repo": origin.place, "commit": locked.commit}}
 
 
 def locked_environment(lock: RunLock) -> dict[str, str]:

@@ -9,7 +9,9 @@ from fsdp_qwen import checkpoint
 from fsdp_qwen.checkpoint_index import checkpoint_name
 from fsdp_qwen.config import Config
 from fsdp_qwen.export import export_model
-from fsdp_qwen.locked_folder import find_fault
+from fsdp_qwen.failures import TrainingFailed
+from fsdp_qwen.fetching import fetch_folder
+from fsdp_qwen.locked_folder import LockedFolder, find_fault
 from fsdp_qwen.model import ShardedModel
 from fsdp_qwen.outcome import Evaluation
 from fsdp_qwen.place import Place
@@ -33,11 +35,21 @@ def check_folders(config: Config, place: Place) -> None:
     locked = [folder for folder in folders if folder is not None]
     if not locked:
         return
-    faults = [find_fault(locked) if place.local_rank == 0 else None] * place.world_size
+    faults = [_find_fault(locked) if place.local_rank == 0 else None] * place.world_size
     dist.all_gather_object(faults, faults[0])
     for fault in faults:
         if fault is not None:
             raise fault
+
+
+def _find_fault(folders: list[LockedFolder]) -> TrainingFailed | None:
+    """Why the files of this node can't be used, after those that it lacks were fetched."""
+    try:
+        for folder in folders:
+            fetch_folder(folder)
+    except TrainingFailed as error:
+        return error
+    return find_fault(folders)
 
 
 def record_evaluation(output: Output, place: Place, *, step: int, loss: float | None) -> None:
