@@ -14,6 +14,8 @@ from transformers import AutoModelForCausalLM
 from fsdp_qwen import export
 from fsdp_qwen.config import parse_config
 from fsdp_qwen.data import held_out_rows, make_source
+from fsdp_qwen.held_out import Best, find_best
+from fsdp_qwen.records import Output
 from tests.recipes.conftest import Run, Start, make_config, run_processes
 from tests.tuning_samples import locked_lines, make_model, make_text, model_folder, text_data
 
@@ -139,6 +141,31 @@ def test_first_weights_are_those_of_the_folder(tuned: Run, samples: Path, run: S
     assert given.keys() == exported.keys()
     # A step so small moves nothing but zeros, and those by no more than the step.
     assert all(torch.allclose(given[name], exported[name], rtol=0.0, atol=1e-25) for name in given)
+
+
+def test_untied_and_half_precision_weights_are_trained_in_float32(tmp_path: Path, samples: Path, run: Start) -> None:
+    make_model(tmp_path / "untied", is_tied=False)
+    path = tmp_path / "untied/model.safetensors"
+    given = {name: tensor.bfloat16() for name, tensor in load_file(path).items()}
+    save_file(given, path)
+
+    changes = {"learning_rate": "1e-30", "learning_rate_schedule": "constant", "steps": 1, "export": "last"}
+    ended = run(**{**settings(samples, **changes), "model": model_folder(tmp_path / "untied")})
+
+    exported = load_file(ended.output / "export/model.safetensors")
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert "lm_head.weight" in exported
+    assert {tensor.dtype for tensor in exported.values()} == {torch.float32}
+    assert all(torch.allclose(given[name].float(), exported[name], rtol=0.0, atol=1e-25) for name in given)
+    assert not AutoModelForCausalLM.from_pretrained(ended.output / "export").config.tie_word_embeddings
+
+
+def test_steps_that_were_done_again_count_once_when_the_best_is_looked_for(tmp_path: Path) -> None:
+    lines = [(1, 4, 3.0), (1, 8, 1.0), (2, 8, 2.0), (2, 12, 2.0)]
+    written = [json.dumps({"attempt": a, "step": step, "loss": loss.hex()}) for a, step, loss in lines]
+    (tmp_path / "evaluations.jsonl").write_text("\n".join(written) + "\n")
+
+    assert find_best(Output(path=tmp_path)) == Best(step=8, loss=2.0)
 
 
 def changed_model(samples: Path, folder: Path, **tensors: torch.Tensor | None) -> Path:
