@@ -5,6 +5,7 @@ Each pattern ends behind a word that follows the value: a line cut inside a valu
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 # What a line without its digits must hold to be worth reading; a superset of all patterns below.
 WORTH_READING = re.compile(
@@ -38,7 +39,6 @@ COMM_INIT = re.compile(
 )
 COMM_ID = re.compile(r"\bcommId (0x[0-9a-f]+)")
 COMM_PARENT = re.compile(r"\bparent (0x[0-9a-f]+)(?: (?:splitCount|childCount) (\d+))?(?: color (-?\d+))?")
-NETWORK = re.compile(r"Using network (?P<name>.+)")
 PROVIDER = re.compile(
     r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;.:-]+)(?:, fabric is (?P<fabric>[\w;.:/-]+))? "
     r"\(found (?P<nics>\d+) nics"
@@ -156,6 +156,7 @@ def find_note(text: str, level: str) -> tuple[str, str] | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def network_name(text: str) -> str:
     """The name of a network in the rest of a line; empty if it is cut."""
     name = text.strip()
