@@ -26,6 +26,12 @@ from tests.terraform.program import command_line_configuration, terraform_progra
 LOCK = "lock/toy.lock.yaml"
 KEY = f"seed/{ACCOUNT}/{REGION}"
 PATIENCE_S = 600.0  # for a machine with much else to do
+# What starts this may have set that the signal is not heard.
+_WITH_SIGINT = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("rdlc", run_name="__main__", alter_sys=True)
+"""
 # What a person adds to the profile. The release of the GPU nodes floats: `rdlc lock` asks for it.
 VARIABLES: Mapping[str, Json] = {
     "region": REGION,
@@ -60,10 +66,8 @@ class Sample:
     def interrupt(self, *arguments: str, when: Callable[[], bool]) -> Said:
         """What it gave when a terminal's Ctrl-C came at that moment."""
         with subprocess.Popen(
-            _command(arguments), cwd=self.folder, env=self._environment({}), text=True, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            # Something that a shell may have set must not keep the signal away.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            (sys.executable, "-c", _WITH_SIGINT, *arguments), cwd=self.folder, env=self._environment({}), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         ) as process:  # fmt: skip
             _wait(process, when)
             os.killpg(process.pid, signal.SIGINT)
