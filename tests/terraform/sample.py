@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rdlc.core.canonical import Json
@@ -58,7 +59,7 @@ class Sample:
     def __call__(self, *arguments: str, more: Mapping[str, str] | None = None) -> Said:
         """What one command line of rdlc gave; `more` is added to its environment."""
         done = subprocess.run(
-            _command(arguments), cwd=self.folder, env=self._environment(more or {}),
+            _command(arguments), cwd=self.folder, env=self.environment(more or {}),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         return Said(code=done.returncode, out=done.stdout, err=done.stderr)
@@ -66,7 +67,7 @@ class Sample:
     def interrupt(self, *arguments: str, when: Callable[[], bool]) -> Said:
         """What it gave when a terminal's Ctrl-C came at that moment."""
         with subprocess.Popen(
-            (sys.executable, "-c", _WITH_SIGINT, *arguments), cwd=self.folder, env=self._environment({}), text=True,
+            (sys.executable, "-c", _WITH_SIGINT, *arguments), cwd=self.folder, env=self.environment(), text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         ) as process:  # fmt: skip
             _wait(process, when)
@@ -79,7 +80,7 @@ class Sample:
         ours, theirs = pty.openpty()
         said = self.folder.parent / "asked.txt"
         with said.open("wb") as err, subprocess.Popen(
-            _command(arguments), cwd=self.folder, env=self._environment({}),
+            _command(arguments), cwd=self.folder, env=self.environment(),
             stdin=theirs, stdout=subprocess.PIPE, stderr=err,
         ) as process:  # fmt: skip
             os.close(theirs)
@@ -94,7 +95,7 @@ class Sample:
         """Terraform by hand in the stack's work copy, past rdlc; it must succeed."""
         work = self.stack / "work"
         done = subprocess.run(
-            (str(terraform_program()), *arguments), cwd=work, env=self._environment({"AWS_REGION": REGION}),
+            (str(terraform_program()), *arguments), cwd=work, env=self.environment({"AWS_REGION": REGION}),
             capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -132,7 +133,8 @@ class Sample:
                 found.append(json.loads(line))
         return found
 
-    def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """The whole environment of a command; `more` is added to it."""
         home = self.folder.parent
         return {
             "PATH": os.environ["PATH"],
