@@ -10,6 +10,7 @@ from itertools import compress
 from operator import not_
 
 from rdlc.core.transport import grammar
+from rdlc.core.transport.encoding import Recoder
 from rdlc.core.transport.envelope import LINE_LIMIT_BYTES, Message, Process, read_messages
 from rdlc.core.transport.facts import FileFacts
 from rdlc.core.transport.notebook import Notebook
@@ -64,7 +65,7 @@ class Scanner:
 
     def __init__(self, name: str) -> None:
         self._notebook = Notebook(name)
-        self._name = name
+        self._recoder = Recoder()
         self._buffer = bytearray()
         self._is_in_long_line = False
         self._line = 1
@@ -81,6 +82,9 @@ class Scanner:
     def feed(self, chunk: bytes) -> None:
         """Takes the next bytes."""
         self._num_bytes += len(chunk)
+        self._take(self._recoder.feed(chunk))
+
+    def _take(self, chunk: bytes) -> None:
         start = 0
         while start < len(chunk):
             take = self._skip_long_line if self._is_in_long_line else self._take_block
@@ -88,6 +92,7 @@ class Scanner:
 
     def finish(self) -> FileFacts:
         """All that is kept of the file, now that it has ended."""
+        self._take(self._recoder.finish())
         if self._buffer:
             self._ends_with_newline = self._buffer.endswith(b"\n")
             self._scan(_without_cut_name(bytes(self._buffer)))
@@ -194,7 +199,8 @@ class Scanner:
         if process is None:
             messages = read_messages(line, hosts=self._notebook.hosts)
             self._read(line, number)
-            if len(messages) == 1 and messages[0].text.startswith("Channel ") and len(self._heads) < _MOST_SEEN:
+            is_whole = [message.text.encode() for message in messages] == [word[11:] + tail]
+            if is_whole and len(self._heads) < _MOST_SEEN:
                 self._heads[head] = messages[0].process
         elif len(line) <= LINE_LIMIT_BYTES:
             self._notebook.take_channel(process, (word[11:] + tail).decode("utf-8", "replace").rstrip(), number)
