@@ -65,7 +65,7 @@ class Scanner:
 
     def __init__(self, name: str) -> None:
         self._notebook = Notebook(name)
-        self._recoder = Recoder()
+        self._recoder = Recoder(name)
         self._buffer = bytearray()
         self._is_in_long_line = False
         self._line = 1
@@ -82,7 +82,8 @@ class Scanner:
     def feed(self, chunk: bytes) -> None:
         """Takes the next bytes."""
         self._num_bytes += len(chunk)
-        self._take(self._recoder.feed(chunk))
+        for piece in self._recoder.feed(chunk):
+            self._take(piece)
 
     def _take(self, chunk: bytes) -> None:
         start = 0
@@ -92,7 +93,8 @@ class Scanner:
 
     def finish(self) -> FileFacts:
         """All that is kept of the file, now that it has ended."""
-        self._take(self._recoder.finish())
+        for piece in self._recoder.finish():
+            self._take(piece)
         if self._buffer:
             self._ends_with_newline = self._buffer.endswith(b"\n")
             self._scan(_without_cut_name(bytes(self._buffer)))

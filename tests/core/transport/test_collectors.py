@@ -1,9 +1,15 @@
 """What stands around NCCL's lines: prefixes, JSON and encodings of the programs that collect logs."""
 
+import gzip
 import json
+import random
+import tracemalloc
 
 import pytest
 
+from rdlc.core.transport.scan import Scanner
+from rdlc.core.transport.verdict import judge_logs
+from rdlc.errors import InputError
 from tests.core.transport.nccl_lines import job, judge, line, text_of, verdict_of
 
 # A name with a version that no list knows, so that a path which is not wholly read would be missed.
@@ -99,3 +105,40 @@ def test_a_log_that_a_windows_shell_wrote_is_read(encoding: str) -> None:
 
     assert (found.verdict, found.transport) == ("ok", "ib")
     assert (found.facts[0].num_bytes, found.facts[0].num_lines) == (len(log), len(LINES))
+
+
+def test_packed_logs_are_read_in_any_pieces_and_one_behind_the_other() -> None:
+    half = len(LINES) // 2
+    packed = gzip.compress(text_of(LINES[:half]).encode()) + gzip.compress(text_of(LINES[half:]).encode())
+
+    assert verdict_of(packed) == ("ok", "ib")
+    scanner = Scanner("0.log")
+    for byte in packed:
+        scanner.feed(bytes([byte]))
+    assert judge_logs([scanner.finish()]).facts == judge(packed).facts
+
+
+def test_a_packed_log_that_is_cut_says_what_it_still_holds() -> None:
+    packed = gzip.compress(text_of(job()).encode() + random.Random(1).randbytes(3000))
+
+    assert verdict_of(packed[:-2000]) == ("fallback", "socket")
+
+
+def test_a_packed_log_costs_no_more_memory_than_another() -> None:
+    packed = gzip.compress(text_of(job()).encode() + b"step 1 loss 2.5\n" * 4_000_000)
+    tracemalloc.start()
+    found = judge(packed)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert (found.verdict, found.transport) == ("fallback", "socket")
+    assert peak < 16 << 20
+
+
+def test_a_packed_log_that_is_damaged_is_refused() -> None:
+    packed = gzip.compress(text_of(LINES).encode())
+
+    with pytest.raises(InputError) as caught:
+        judge(packed[:20] + b"\xff" * 20 + packed[40:])
+
+    assert (caught.value.message, caught.value.file) == ("cannot be unpacked: what gzip packed is damaged", "0.log")
