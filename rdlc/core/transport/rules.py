@@ -138,7 +138,7 @@ def _look(comm: Communicator, providers: Collection[str], *, is_all_told: bool, 
 
 
 def _is_damaged(name: str, named: Collection[str]) -> bool:
-    """Whether a channel's network is none: the name is not known, and no rank has it, though ranks say what they have."""
+    """Whether the name is of no network: it is not known, and the ranks that say what they have do not have it."""
     return bool(named) and name not in named and any(map(is_external, transport_of(name, ())))
 
 
