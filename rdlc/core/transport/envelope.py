@@ -75,6 +75,8 @@ _INNER = re.compile(
     r"([A-Za-z0-9_][\w.-]{0,252}):(\d{1,10}):\d{1,10} \[-?\d{1,9}\] (?:[^\s\[\]\"'`]{1,200} )?NCCL (?:INFO|WARN) "
 )
 _PREFIX_LIMIT = 6
+# A line of JSON that a structured log wrote, in the JSON of who collected it.
+_JSON_DEPTH = 2
 
 
 def read_messages(line: bytes, *, hosts: Collection[str]) -> tuple[Message, ...]:
@@ -82,11 +84,18 @@ def read_messages(line: bytes, *, hosts: Collection[str]) -> tuple[Message, ...]
 
     `hosts` are the hosts that are known: only of those is a message believed that starts within a line.
     """
-    text = line[:LINE_LIMIT_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
-    if "{" in text and text.startswith("{", _skip_prefixes(text)[1]):
-        lines = (inner for inner in _unwrap(text).split("\n") if "NCCL" in inner)
-        return tuple(message for inner in lines for message in _read_text(inner, hosts))
-    return _read_text(text, hosts)
+    # Where a file was emptied while it was written there are zeros in the place of what was there.
+    text = line.lstrip(b"\0")[:LINE_LIMIT_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
+    return _read(text, hosts, depth=_JSON_DEPTH)
+
+
+def _read(text: str, hosts: Collection[str], *, depth: int) -> tuple[Message, ...]:
+    if depth and "{" in text and text.startswith("{", _skip_prefixes(text)[1]):
+        inner = _unwrap(text).split("\n")
+        return tuple(message for part in inner if "NCCL" in part for message in _read(part, hosts, depth=depth - 1))
+    # Behind a carriage return a progress bar was written over what is before it, or the other way round.
+    parts = text.rstrip("\r\n").split("\r") if "\r" in text else (text,)
+    return tuple(message for part in parts if "NCCL" in part for message in _read_text(part, hosts))
 
 
 def _unwrap(text: str) -> str:
@@ -106,8 +115,6 @@ def _read_text(text: str, hosts: Collection[str]) -> tuple[Message, ...]:
     if "[repeated " in text and (match := _REPEATS.search(text)):
         repeats, text = int(match[1]), text[: match.start()]
     text = text.rstrip("\r\n \x1b")
-    if "\r" in text:  # a progress bar was written over
-        text = text.rpartition("\r")[2]
     address, start = _skip_prefixes(text)
     parts = _split(text, start, hosts)
     found = tuple(filter(None, (_message(part, address) for part in parts)))

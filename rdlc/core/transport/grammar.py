@@ -41,7 +41,7 @@ COMM_ID = re.compile(r"\bcommId (0x[0-9a-f]+)")
 COMM_PARENT = re.compile(r"\bparent (0x[0-9a-f]+)(?: (?:splitCount|childCount) (\d+))?(?: color (-?\d+))?")
 PROVIDER = re.compile(
     r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;.:-]+)(?:, fabric is (?P<fabric>[\w;.:/-]+))? "
-    r"\(found (?P<nics>\d+) nics"
+    r"\(found (?P<nics>\d{1,6}) nics"
 )
 VERSION = re.compile(r"NCCL version (\d+\.\d+(?:\.\d+)?)")
 VARIABLE = re.compile(

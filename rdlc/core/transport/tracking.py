@@ -95,6 +95,7 @@ class _State:
     waiting: dict[str, _Network] = field(default_factory=dict)
     providers: dict[str, Evidence] = field(default_factory=dict)
     fabrics: dict[str, None] = field(default_factory=dict)
+    num_nics: int = 0
 
     def of_pointer(self, pointer: str) -> _Rank | None:
         return next((rank for rank in reversed(self.ranks) if rank.pointer == pointer), None)
@@ -151,6 +152,7 @@ class Tracker:
                 stray_networks=tuple(network.freeze() for network in state.waiting.values()),
                 providers=dict(state.providers),
                 fabrics=tuple(state.fabrics),
+                num_nics=state.num_nics,
             )
             for process, state in self._states.items()
         )
@@ -272,6 +274,7 @@ class Tracker:
 def _take_provider(state: _State, match: re.Match[str], evidence: Evidence) -> bool:
     if len(state.providers) < _MOST_NAMES:
         state.providers.setdefault(match["name"], evidence)
+    state.num_nics = max(state.num_nics, int(match["nics"]))
     if match["fabric"] and len(state.fabrics) < _MOST_NAMES:
         state.fabrics[match["fabric"]] = None
     return True

@@ -61,12 +61,23 @@ def structured(text: str) -> str:
     return json.dumps({"asctime": "2026-11-30 12:00:00,123", "levelname": "INFO", "message": said, "lineno": 3})
 
 
-@pytest.mark.parametrize("wrap", [docker, fluent, structured])
+def nested(text: str) -> str:
+    return docker(structured(text))
+
+
+@pytest.mark.parametrize("wrap", [docker, fluent, structured, nested])
 def test_lines_in_json_are_read_as_those_that_they_hold(wrap: object) -> None:
     assert callable(wrap)
 
     assert verdict_of(text_of(map(wrap, LINES))) == ("ok", "ib")
     assert verdict_of(text_of(map(wrap, TCP))) == ("fallback", "ofi-tcp")
+
+
+@pytest.mark.parametrize(
+    ("before", "behind"), [("\r 50%|##  | 5/10\r", ""), ("", "\r 60%|### | 6/10"), ("\0" * 5000, "")]
+)
+def test_a_progress_bar_and_zeros_of_an_emptied_file_hide_no_line(before: str, behind: str) -> None:
+    assert verdict_of(text_of(f"{before}{text}{behind}" for text in LINES)) == ("ok", "ib")
 
 
 def test_every_line_of_one_json_text_is_read() -> None:

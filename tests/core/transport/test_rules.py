@@ -231,3 +231,15 @@ def test_sockets_in_a_channel_line_count_though_no_rank_names_them() -> None:
     late = line(0, "Channel 01/0 : 0[0] -> 3[1] [send] via NET/Socket/0")
 
     assert verdict_of(text_of([*job("Libfabric", provider=EFA), late])) == ("mixed", "efa+socket")
+
+
+def test_fewer_network_cards_than_the_instance_type_has_are_told() -> None:
+    def said(nics: int) -> tuple[str, ...]:
+        before = ["NET/OFI Running on p5en.48xlarge platform, topology"]
+        log = text_of(job("Libfabric", provider=EFA, before=lambda rank: before)).replace(
+            "found 1 nics", f"found {nics} nics"
+        )
+        return tuple(text for text in judge(log).warnings if "EFA interfaces" in text)
+
+    assert said(16) == ()
+    assert said(8) == ("the plugin found 8 of the 16 EFA interfaces that p5en.48xlarge can have",)
