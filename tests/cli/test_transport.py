@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -110,6 +111,18 @@ def test_each_collected_case_has_its_words_and_its_exit_code(path: Path, rdlc: R
         told["verdict"], told["transport"], is_applicable,
     )  # fmt: skip
     assert done.code == (0 if told["verdict"] == "ok" or not is_applicable else 1)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_alarm_stays_one_where_its_reader_goes_away(logs: Path, options: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = (sys.executable, "-m", "rdlc", "transport", "bad.log", *options)
+
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, timeout=300, check=False)
+    os.close(write)
+
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_packed_logs_are_judged_and_a_damaged_one_is_told(logs: Path, rdlc: Rdlc) -> None:
