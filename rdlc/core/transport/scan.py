@@ -26,6 +26,13 @@ _MORE = 512
 _DIGITS = b"0123456789"
 _GLOO = re.compile(rb"\[Gloo\] Rank (?:\d| is)|(?i:backend[^a-z\n]{1,4}(?:cpu:)?gloo\b)")
 _NCCL_WORDS = (b"NCCL", b"nccl", b"Nccl")
+_SAYS = b" NCCL INFO "
+_TIME = re.compile(
+    rb"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? "
+    rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "
+)
+# What makes more of a line than an envelope and a message: a second message, Ray's count, colours, progress bars.
+_ODD = re.compile(rb"NCCL |\[repeated |\r.|\x1b")
 # How dense NCCL's lines are in a block is judged by its start.
 _SAMPLE_BYTES = 1 << 16
 
@@ -75,8 +82,8 @@ class Scanner:
         self._exhausted: list[_Form] = []
         # Lines that say nothing new when they come again, and those that do, already read.
         self._seen: set[bytes] = set()
-        self._heads: dict[bytes, Process | None] = {}
-        self._again: dict[bytes, tuple[Message, ...]] = {}
+        self._heads: dict[bytes, Process] = {}
+        self._again: dict[bytes, Message] = {}
         self._mentions_nccl = False
 
     def feed(self, chunk: bytes) -> None:
@@ -196,16 +203,12 @@ class Scanner:
 
     def _read_channel(self, line: bytes, number: int) -> None:
         """Reads a channel line; who says it is looked up, where the same was said of the start of a line before."""
-        head, word, tail = line.partition(b" NCCL INFO Channel ")
-        process = self._heads.get(head)
-        if process is None:
-            messages = read_messages(line, hosts=self._notebook.hosts)
+        head, _, tail = line.partition(_SAYS)
+        process = self._heads.get(head) or self._heads.get(_without_time(head))
+        if process is None or b"NCCL" in tail or len(line) > LINE_LIMIT_BYTES:
             self._read(line, number)
-            is_whole = [message.text.encode() for message in messages] == [word[11:] + tail]
-            if is_whole and len(self._heads) < _MOST_SEEN:
-                self._heads[head] = messages[0].process
-        elif len(line) <= LINE_LIMIT_BYTES:
-            self._notebook.take_channel(process, (word[11:] + tail).decode("utf-8", "replace").rstrip(), number)
+        else:
+            self._notebook.take_channel(process, _text(tail), number)
 
     def _spend(self, form: _Form) -> None:
         """One line of the form is read; behind the last of them its lines are only counted."""
@@ -222,20 +225,48 @@ class Scanner:
         self._exhausted.clear()
 
     def _read(self, line: bytes, number: int) -> None:
-        if known := self._again.get(line):
-            for message in known:
-                self._notebook.take(message, number)
+        known, key = self._again.get(line), line
+        if known is None:
+            key = _without_time(line)
+            if key in self._seen:
+                return
+            known = self._again.get(key)
+        if known is not None:
+            self._notebook.take(known, number)
             return
         before = self._notebook.num_communicators
-        messages = read_messages(line, hosts=self._notebook.hosts)
+        messages = self._messages(line)
         # All, not the first: each message must be taken.
         taken = [self._notebook.take(message, number) for message in messages]
         if all(taken) and len(self._seen) < _MOST_SEEN:
-            self._seen.add(line)
+            self._seen.add(key)
         elif _is_network(messages) and len(self._again) < _MOST_SEEN:
-            self._again[line] = messages
+            self._again[key] = messages[0]
         if self._exhausted and (num_new := self._notebook.num_communicators - before):
             self._renew(num_new)
+
+    def _messages(self, line: bytes) -> tuple[Message, ...]:
+        """What is said in the line; who says it is looked up where the start of the line was read before."""
+        head, _, tail = _without_time(line).partition(_SAYS)
+        is_plain = len(line) <= LINE_LIMIT_BYTES and not _ODD.search(tail)
+        if is_plain and (process := self._heads.get(head)):
+            return (Message(process=process, level="INFO", text=_text(tail)),)
+        messages = read_messages(line, hosts=self._notebook.hosts)
+        if is_plain and len(messages) == 1 and len(self._heads) < _MOST_SEEN:
+            only = messages[0]
+            if only.process and only.level == "INFO" and only.text == _text(tail):
+                self._heads[head] = only.process
+        return messages
+
+
+def _without_time(line: bytes) -> bytes:
+    """The line behind the time that a collector puts before it: what is said again is said at another time."""
+    match = _TIME.match(line)
+    return line[match.end() :] if match else line
+
+
+def _text(tail: bytes) -> str:
+    return tail.decode("utf-8", "replace").strip()
 
 
 def _is_network(messages: tuple[Message, ...]) -> bool:

@@ -91,14 +91,13 @@ class _Rank:
 @dataclass(slots=True)
 class _State:
     ranks: list[_Rank] = field(default_factory=list)
+    # The latest of each address in memory.
+    by_pointer: dict[str, _Rank] = field(default_factory=dict)
     # Networks announced before the communicator that uses them.
     waiting: dict[str, _Network] = field(default_factory=dict)
     providers: dict[str, Evidence] = field(default_factory=dict)
     fabrics: dict[str, None] = field(default_factory=dict)
     num_nics: int = 0
-
-    def of_pointer(self, pointer: str) -> _Rank | None:
-        return next((rank for rank in reversed(self.ranks) if rank.pointer == pointer), None)
 
 
 class Tracker:
@@ -199,7 +198,7 @@ class Tracker:
 
     def _rank_of(self, state: _State, match: re.Match[str], evidence: Evidence, *, comm_id: str) -> _Rank:
         """The rank that the line is about; another one if its address now is another communicator's."""
-        rank = state.of_pointer(match["pointer"])
+        rank = state.by_pointer.get(match["pointer"])
         if rank is not None and comm_id and rank.comm_id not in ("", comm_id):
             rank = None
         if rank is not None and rank.num_ranks not in (None, int(match["ranks"])):
@@ -209,6 +208,8 @@ class Tracker:
             is_first = len(state.ranks) == 1 and not state.ranks[0].pointer
             rank = state.ranks[0] if is_first else self._new_rank(state)
             rank.pointer, rank.evidence = match["pointer"], evidence
+            if not self.is_cut:
+                state.by_pointer[rank.pointer] = rank
         rank.rank, rank.num_ranks = int(match["rank"]), int(match["ranks"])
         rank.comm_id = rank.comm_id or comm_id
         return rank
