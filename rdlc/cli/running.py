@@ -77,6 +77,7 @@ def _answer(result: RunResult) -> Answer:
             "evidence": list(record.evidence),
             "transport": None if record.transport is None else record.transport.payload(),
             "remarks": list(record.remarks),
+            "metrics": None if record.metrics is None else record.metrics.payload(),
             "package_setup": record.observed.get(SETUP),
             "drift": _drift_rows(record.drift),
             "accepted": dict(record.accepted),
