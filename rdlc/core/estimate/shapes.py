@@ -1,6 +1,6 @@
 """The shapes of the models that the recipe knows by name, and how they lie on ranks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from rdlc.core.traffic.layout import Layout, Shape, Unit
@@ -75,26 +75,30 @@ SHAPES = {
 }
 
 
-def plan_layout(shape: ModelShape, *, ranks: int, compute_dtype: str, reduce_dtype: str) -> Layout:
-    """How the model lies on so many ranks when it is sharded fully: each block, then what is left."""
-    blocks = [
-        _unit(f"block {number}", shape.block_tensors, ranks=ranks, is_root=False) for number in range(shape.blocks)
-    ]
+def plan_layout(
+    shape: ModelShape, *, ranks: int, compute_dtype: str, reduce_dtype: str, reshard: str = "blocks", replicas: int = 1
+) -> Layout:
+    """How the model lies on the ranks of each replica: each block, then what is left."""
+    block = _unit("block", shape.block_tensors, ranks=ranks, is_let_go=reshard != "none")
     return Layout(
         parameters=shape.parameters,
         trainable_tensors=shape.blocks * len(shape.block_tensors) + len(shape.root_tensors),
-        units=(*blocks, _unit("", shape.root_tensors, ranks=ranks, is_root=True)),
+        units=(
+            *(replace(block, name=f"block {number}") for number in range(shape.blocks)),
+            _unit("", shape.root_tensors, ranks=ranks, is_let_go=reshard == "all"),
+        ),
         compute_dtype=compute_dtype,
         reduce_dtype=reduce_dtype,
         shape=Shape(blocks=shape.blocks, attention_width=shape.query_width),
+        replicas=replicas,
     )
 
 
-def _unit(name: str, tensors: tuple[tuple[int, ...], ...], *, ranks: int, is_root: bool) -> Unit:
+def _unit(name: str, tensors: tuple[tuple[int, ...], ...], *, ranks: int, is_let_go: bool) -> Unit:
     return Unit(
         name=name,
         parameters=sum(map(prod, tensors)),
-        reshard_after_forward=not is_root,
+        reshard_after_forward=is_let_go,
         # Each tensor is cut along its first dimension, and the last parts are filled up.
         padded_parameters=sum(-(-each[0] // ranks) * ranks * prod(each[1:]) for each in tensors),
     )

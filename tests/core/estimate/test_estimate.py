@@ -60,7 +60,7 @@ def test_a_batch_that_is_too_large_for_its_gpus_is_told_with_the_settings_that_d
             "gathered weights 0.6, activations 11.0, logits 7.0)"
         ),
         "time: at least compute 349 ms and wire 2,080 ms a step, by data sheets: network-bound",
-        "better: `--set recipe.activation_checkpointing=selective`: needs 15.0 GiB of a GPU",
+        "better: `--set recipe.activation_checkpointing=selective`: needs 15.4 GiB of a GPU",
         (
             "or: `--set recipe.activation_checkpointing=selective --set recipe.replicas=2`: "
             "wire 1,235 ms, compute 349 ms a step at least"
@@ -86,8 +86,10 @@ def test_a_network_bound_run_that_fits_is_told_how_to_wait_less() -> None:
 
 
 def test_with_a_copy_on_each_node_only_gradients_leave_it() -> None:
-    # Two nodes: each sends the float32 gradients of all parameters once.
-    assert node_bytes(settings(replicas=2), 2) == 4 * 1_543_714_304
+    # Two nodes: each sends the float32 gradients of all parameters once, and small messages.
+    gradients = 4 * 1_543_714_304
+
+    assert 0 < node_bytes(settings(replicas=2), 2) - gradients < 100_000
 
 
 def test_whole_gradients_stay_between_micro_steps() -> None:
@@ -95,7 +97,7 @@ def test_whole_gradients_stay_between_micro_steps() -> None:
 
 
 def test_a_layout_that_fits_on_one_node_has_no_wire_and_no_problem() -> None:
-    assert lines(estimate(settings(ranks=1, compile="block+loss"), H200)) == [
+    assert lines(estimate(settings(ranks=1, compile="blocks-and-loss"), H200)) == [
         "estimate: 1,543,714,304 parameters on 1 x NVIDIA H200 (this machine), 32,768 tokens a step on each",
         (
             "memory: 99.0 GiB a GPU of 139.0: fits (when the loss goes backward: parameters 5.8, optimizer 11.5, "
@@ -118,7 +120,7 @@ def test_the_payload_has_sizes_as_numbers_and_times_as_text() -> None:
 
     assert (payload["compute_floor_s"], payload["wire_floor_s"], payload["bound"]) == (
         "0.349319",
-        "2.079519",
+        "2.079521",
         "network",
     )
     assert payload["memory"] == {
