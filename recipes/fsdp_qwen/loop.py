@@ -142,9 +142,12 @@ def train_step(run: Training, step: int, meter: Meter) -> float:
 
     global_tokens = recipe.global_batch_size * recipe.sequence_length
     loss_sum = make_gradients(run, tokens, global_tokens)
-    norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
-    gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
-    losses, digests = gather(loss_sum.item(), row_digests(tokens), place)
+    mine = loss_sum.item(), row_digests(tokens)
+    # Nearly all of this is waiting for the others.
+    with meter.times.collective():
+        norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
+        gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
+        losses, digests = gather(*mine, place)
     loss = math.fsum(losses) / global_tokens
     check_finite(step, loss=loss, gradient_norm=gradient_norm)
 

@@ -1,4 +1,4 @@
-"""Where a rank's time goes: waiting for rows, in the collectives of weights and gradients, computing.
+"""Where a rank's time goes: waiting for rows, in the collectives of weights, gradients and norms, computing.
 
 All ranks take the same time for a step, because they wait for each other. A rank that is slower than
 the others shows in its collectives: it comes last, so it waits least. On gloo a collective blocks, so
