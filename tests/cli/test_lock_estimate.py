@@ -52,8 +52,10 @@ def test_lock_says_that_a_layout_does_not_fit_and_what_would(project: DockerProj
     assert said.code == 0
     assert said.out.splitlines()[-4:] == [
         "estimate  1,543,714,304 parameters on 8 x NVIDIA L4 (2 x g6.12xlarge), 4,096 tokens a step on each",
-        "memory    20.8 GiB a GPU of 22.0: too large (when the loss goes backward: parameters 0.7, optimizer 1.4, "
-        "gathered weights 0.6, activations 11.0, logits 7.0)",
+        (
+            "memory    20.8 GiB a GPU of 22.0: too large (when the loss goes backward: parameters 0.7, optimizer 1.4, "
+            "gathered weights 0.6, activations 11.0, logits 7.0)"
+        ),
         "time      at least compute 349 ms and wire 2,080 ms a step, by data sheets: network-bound",
         "better    `--set recipe.activation_checkpointing=selective`: needs 15.4 GiB of a GPU",
     ]
