@@ -12,8 +12,9 @@ name, dtype and shape.
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 import torch.distributed as dist
@@ -77,11 +78,22 @@ def _weighted_sum(shard: Tensor, offset: int) -> Tensor:
     bits = flat.view(_INTEGERS[flat.element_size()])
     total = torch.zeros((), dtype=torch.int64, device=shard.device)
     for start in range(0, bits.numel(), CHUNK):
-        piece = bits[start : start + CHUNK].to(torch.int64).add_(1)
+        piece = bits[start : start + CHUNK]
         first = offset + start
-        factors = torch.arange(first, first + piece.numel(), dtype=torch.int64, device=shard.device)
-        total += piece.mul_(_mix(factors)).sum()
+        total += _fused_sum()(piece, first) if shard.is_cuda else _piece_sum(piece, first)
     return total
+
+
+def _piece_sum(bits: Tensor, first: int) -> Tensor:
+    """Sum of (bits + 1) x w(first + i): int64 []."""
+    factors = torch.arange(first, first + bits.numel(), dtype=torch.int64, device=bits.device)
+    return bits.to(torch.int64).add_(1).mul_(_mix(factors)).sum()
+
+
+@cache
+def _fused_sum() -> Callable[[Tensor, int], Tensor]:
+    """The same in one kernel: on a GPU each of a dozen passes over memory would cost as much as all of it."""
+    return torch.compile(_piece_sum, dynamic=True)
 
 
 def _mix(index: Tensor) -> Tensor:

@@ -25,7 +25,6 @@ from fsdp_qwen.data import (
     describe_data,
     make_source,
     row_digests,
-    training_rows,
 )
 from fsdp_qwen.evaluation import compare, evaluate
 from fsdp_qwen.failures import TrainingFailed
@@ -38,6 +37,7 @@ from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.place import Place
 from fsdp_qwen.recipe_settings import RecipeConfig
 from fsdp_qwen.records import Output, StepRecord
+from fsdp_qwen.rows import Rows
 from fsdp_qwen.schedule import scheduled_rate
 
 Publish = Callable[[Path, int], None]
@@ -50,6 +50,7 @@ class Training:
 
     model: ShardedModel
     source: TokenSource
+    rows: Rows
     optimizer: torch.optim.Optimizer
     recipe: RecipeConfig
     place: Place
@@ -65,7 +66,10 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
     source = make_source(config, model.vocabulary)
     optimizer = make_optimizer(model, recipe)
     state = checkpoint.State(model=model.module, optimizer=optimizer, device=place.device)
-    run = Training(model=model, source=source, optimizer=optimizer, recipe=recipe, place=place, output=output)
+    rows = Rows(source=source, recipe=recipe, place=place)
+    run = Training(
+        model=model, source=source, rows=rows, optimizer=optimizer, recipe=recipe, place=place, output=output
+    )
 
     start = find_start(run, state, restore())
     begin(run, start.step)
@@ -136,20 +140,13 @@ def train_step(run: Training, step: int, meter: Meter) -> float:
     meter.times.begin(step)
 
     # This rank's rows of the global batch. tokens: int64 [rows, sequence + 1], on the CPU.
-    rows = place.share(recipe.global_batch_size)
-    tokens = training_rows(run.source, step=step, rows=rows, length=recipe.sequence_length + 1)
+    tokens = run.rows.take(step)
     meter.times.rows_ready()
 
     global_tokens = recipe.global_batch_size * recipe.sequence_length
     loss_sum = make_gradients(run, tokens, global_tokens)
-    mine = loss_sum.item(), row_digests(tokens)
-    # Nearly all of this is waiting for the others.
     with meter.times.collective():
         norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
-        gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
-        losses, digests = gather(*mine, place)
-    loss = math.fsum(losses) / global_tokens
-    check_finite(step, loss=loss, gradient_norm=gradient_norm)
 
     # The learning rate is computed from the step: there is no scheduler whose state could be lost.
     rate = learning_rate(step, recipe)
@@ -157,6 +154,16 @@ def train_step(run: Training, step: int, meter: Meter) -> float:
         group["lr"] = rate
     run.optimizer.step()
     run.optimizer.zero_grad(set_to_none=True)
+
+    # Only now does anything wait for the device, which has all of the step to do; meanwhile rows are made.
+    with meter.times.preparing():
+        run.rows.prepare(step + 1)
+    gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
+    mine = loss_sum.item(), row_digests(tokens)
+    with meter.times.collective():
+        losses, digests = gather(*mine, place)
+    loss = math.fsum(losses) / global_tokens
+    check_finite(step, loss=loss, gradient_norm=gradient_norm)
 
     weights = fingerprint_if_due(run, step)
     seconds = now(place.device) - started

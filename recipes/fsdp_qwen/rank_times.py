@@ -74,6 +74,18 @@ class RankTimes:
         """The step has its rows."""
         self._data_s += time.perf_counter() - self._started
 
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Rows are made ahead inside: that is waiting, at most so long, only if the device has run out of work."""
+        started = time.perf_counter()
+        queued = None
+        if self.device.type == "cuda":
+            queued = torch.cuda.Event()
+            queued.record()
+        yield
+        if queued is None or queued.query():
+            self._data_s += time.perf_counter() - started
+
     def end(self) -> None:
         """The step has ended, at least on the host."""
         if self._is_timed and self.device.type != "cuda":

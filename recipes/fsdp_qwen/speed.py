@@ -26,8 +26,9 @@ def speed_up(module: PreTrainedModel, compute: ComputeSettings, blocks: Sequence
     if compute.activation_checkpointing != "none":
         _recompute(module, blocks, every=2 if compute.activation_checkpointing == "selective" else 1)
     if compute.compiles_blocks:
-        for name in blocks:
-            module.get_submodule(name).compile(dynamic=False)
+        for part in (*(module.get_submodule(name) for name in blocks), getattr(module.base_model, "norm", None)):
+            if part is not None:
+                part.compile(dynamic=False)
     if compute.loss == "chunked":
         forward_chunked(module, chunk_tokens=compute.loss_chunk_tokens, is_compiled=compute.compiles_loss)
 
