@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
+from rdlc.core.data.origin import Origin
+from rdlc.core.data.request import read_data_request, read_model_request
 from rdlc.core.document import Document, parse_document
 from rdlc.core.fields import Fields
 from rdlc.core.image.section import ImageRequest, read_image_request
@@ -72,7 +74,7 @@ class RunRequest:
 class RunSpec:
     """One run as it was asked for; `image` is None for target local, `packages` without extra packages.
 
-    `infra` is None for any target but eks.
+    `infra` is None for any target but eks, `model` without pretrained weights.
     """
 
     run: RunRequest
@@ -82,6 +84,7 @@ class RunSpec:
     image: ImageRequest | None = None
     packages: PackagesRequest | None = None
     infra: InfraRequest | None = None
+    model: Origin | None = None
 
 
 def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec:
@@ -100,10 +103,11 @@ def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec
         run=read_run_request(fields),
         cluster=read_cluster_request(fields.below("cluster")),
         recipe=read_recipe_request(fields.below("recipe")),
-        data=read_data_request(fields.below("data")),
+        data=read_data_request(fields.below("data"), has_model=fields.has("model")),
         image=_read_image(fields),
         packages=read_packages_request(fields, "packages"),
         infra=_read_infra(fields),
+        model=read_model_request(fields.below("model")) if fields.has("model") else None,
     )
     fields.finish()
     for field, message in find_network_mistakes(spec.run.network, gpus_per_worker=spec.cluster.gpus_per_worker):
@@ -172,14 +176,6 @@ def read_cluster_request(fields: Fields) -> ClusterRequest:
     )
     fields.finish()
     return request
-
-
-def read_data_request(fields: Fields) -> dict[str, Json]:
-    """The `data` part: the kind, its seed, and what else the recipe's kind takes."""
-    kind = fields.text("kind", choices=("markov", "random-tokens"))
-    seed = fields.count("seed", default=0)
-    others = {key: fields.scalar(key) for key in fields.names() if key not in {"kind", "seed"}}
-    return {"kind": kind, "seed": seed, **others}
 
 
 def read_run_request(fields: Fields) -> RunRequest:

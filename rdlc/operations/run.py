@@ -12,6 +12,7 @@ from rdlc.core.level import reaches
 from rdlc.core.lockfile import RunLock
 from rdlc.core.record import RunRecord, write_record
 from rdlc.operations.collect import Collected, baseline_of, collect
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.follow import Following, JobEnd, Listener, follow, limits_in_seconds
 from rdlc.operations.machine import Machine, Order
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
@@ -46,14 +47,21 @@ class RunResult:
         return reaches(record.level, wanted)
 
 
-def execute(request: RunRequest, *, machine: Machine, reporter: Reporter, listener: Listener) -> RunResult:
+def execute(
+    request: RunRequest,
+    *,
+    machine: Machine,
+    reporter: Reporter,
+    listener: Listener,
+    data: DataSource | None = None,
+) -> RunResult:
     """Runs what the lock says and records it; a replay is compared with the lock's baseline.
 
     Raises DriftRefused before anything is written, and Interrupted after the record was closed. Every
     other way out also leaves a record that says why; one that cannot be written now is closed by the
-    next run.
+    next run. `data` may be None for a lock of generated data without pretrained weights.
     """
-    prepared = prepare(request, machine=machine, reporter=reporter)
+    prepared = prepare(request, machine=machine, reporter=reporter, data=data)
 
     def work(record: RunRecord, path: Path, secrets: Mapping[str, str]) -> RunResult:
         driving = Driving(
@@ -126,7 +134,14 @@ def _order(
     wheels = str(prepared.wheels) if prepared.wheels else None
     # A probe keeps no checkpoints.
     storage = storage_path(lock, prepared.project) if record.kind in ("run", "replay") else None
-    config = recipe_config(lock, run_name=record.id, scratch=str(scratch / "ray"), wheels=wheels, storage=storage)
+    config = recipe_config(
+        lock,
+        run_name=record.id,
+        scratch=str(scratch / "ray"),
+        wheels=wheels,
+        storage=storage,
+        folders=prepared.folders,
+    )
     if "code" in record.accepted:
         config["code_digest"] = prepared.code.digest
     machine.write(path / "config.json", config_bytes(config))

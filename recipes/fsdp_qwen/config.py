@@ -162,10 +162,19 @@ def check_tuning(config: Config) -> None:
         raise ConfigError("recipe.evaluate_every: there are no evaluation_rows to evaluate on")
     if recipe.learning_rate_floor > 1.0:
         raise ConfigError("recipe.learning_rate_floor: must be a share of learning_rate, from 0 to 1")
-    if recipe.export == "best" and not recipe.evaluate_every:
+    if recipe.export == "best":
+        _check_best(config)
+
+
+def _check_best(config: Config) -> None:
+    """Refuses to export the best weights where they could not be known or found."""
+    recipe = config.recipe
+    if not recipe.evaluate_every:
         raise ConfigError("recipe.export: which step is `best` is known only with evaluate_every")
-    if recipe.export == "best" and (not recipe.checkpoint_every or recipe.evaluate_every % recipe.checkpoint_every):
+    if not recipe.checkpoint_every or recipe.evaluate_every % recipe.checkpoint_every:
         raise ConfigError("recipe.export: `best` needs a checkpoint wherever evaluate_every evaluates")
+    if config.storage is not None and config.storage.is_address:
+        raise ConfigError("recipe.export: `best` is read from a folder, and storage.path is an address: export `last`")
 
 
 def _packages(fields: Fields | None) -> Packages | None:

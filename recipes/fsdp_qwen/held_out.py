@@ -7,7 +7,9 @@ import torch.distributed as dist
 from fsdp_qwen import checkpoint
 from fsdp_qwen.config import Config
 from fsdp_qwen.export import export_model
-from fsdp_qwen.locked_folder import find_fault
+from fsdp_qwen.failures import TrainingFailed
+from fsdp_qwen.fetching import fetch_folder
+from fsdp_qwen.locked_folder import LockedFolder, find_fault
 from fsdp_qwen.model import ShardedModel
 from fsdp_qwen.outcome import Evaluation
 from fsdp_qwen.place import Place
@@ -32,11 +34,21 @@ def check_folders(config: Config, place: Place) -> None:
     locked = [folder for folder in folders if folder is not None]
     if not locked:
         return
-    faults = [find_fault(locked) if place.local_rank == 0 else None] * place.world_size
+    faults = [_find_fault(locked) if place.local_rank == 0 else None] * place.world_size
     dist.all_gather_object(faults, faults[0])
     for fault in faults:
         if fault is not None:
             raise fault
+
+
+def _find_fault(folders: list[LockedFolder]) -> TrainingFailed | None:
+    """Why the files of this node can't be used, after those that it lacks were fetched."""
+    try:
+        for folder in folders:
+            fetch_folder(folder)
+    except TrainingFailed as error:
+        return error
+    return find_fault(folders)
 
 
 def record_evaluation(output: Output, place: Place, *, step: int, loss: float | None) -> None:
@@ -65,11 +77,13 @@ def with_best(evaluation: Evaluation | None, output: Output) -> Evaluation | Non
     return replace(evaluation, best_step=best.step, best_loss=best.loss)
 
 
-def export(config: Config, model: ShardedModel, state: checkpoint.State, place: Place, output: Output) -> None:
-    """Writes the last or the best weights to the run's `export` folder, if the config asks for it; a collective."""
+def export(
+    config: Config, model: ShardedModel, state: checkpoint.State, place: Place, output: Output
+) -> dict[str, object] | None:
+    """Writes the last or the best weights to the run's `export` folder; says which, None for none. A collective."""
     recipe = config.recipe
     if recipe.export == "none":
-        return
+        return None
     step = recipe.steps
     if recipe.export == "best":
         found = [find_best(output)] if place.rank == 0 else [None]
@@ -80,3 +94,4 @@ def export(config: Config, model: ShardedModel, state: checkpoint.State, place: 
         with opened_storage(config, place, output) as storage:
             checkpoint.load(state, storage.find(step))
     export_model(model, output.path / EXPORT, step=step, pretrained=config.model)
+    return {"folder": EXPORT, "step": step}

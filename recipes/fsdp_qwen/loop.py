@@ -9,7 +9,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -107,8 +107,7 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
         parameters=fingerprint(model.parameters(), place.device).total,
         timing=summarize_time(seconds, recipe),
     )
-    held_out.export(config, model, state, place, output)
-    return outcome
+    return replace(outcome, exported=held_out.export(config, model, state, place, output))
 
 
 def find_start(run: Training, state: checkpoint.State, folder: Path | None) -> checkpoint.Resumed:

@@ -39,6 +39,8 @@ def write_result(config: Config, output: Output, ended: Outcome | Failure) -> No
             "parameters": ended.parameters,
             "timing": ended.timing,
         }
+        if ended.exported is not None:
+            document["exported"] = ended.exported
     write_document(output.result, document)
 
 
