@@ -1,5 +1,6 @@
 """The estimate that `rdlc lock` shows, on the nodes that Terraform would make."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,3 +73,29 @@ def test_the_estimate_is_in_the_document(project: DockerProject) -> None:
     assert found["advice"] == [
         {"settings": {"activation_checkpointing": "selective"}, "gives": "needs 15.4 GiB of a GPU"}
     ]
+
+
+def test_the_shape_of_pretrained_weights_is_read_from_their_own_config(project: DockerProject) -> None:
+    shape = {
+        "model_type": "qwen2",
+        "vocab_size": 151936,
+        "hidden_size": 1536,
+        "intermediate_size": 8960,
+        "num_hidden_layers": 28,
+        "num_attention_heads": 12,
+        "num_key_value_heads": 2,
+        "tie_word_embeddings": True,
+    }
+    weights = project.folder / "weights"
+    weights.mkdir()
+    (weights / "config.json").write_text(json.dumps(shape))
+    (weights / "model.safetensors").write_bytes(b"not looked into")
+    config = project.folder / "recipes/toy/configs/toy.yaml"
+    config.write_text(CONFIG.replace("qwen2.5-1.5b", "pretrained"))
+    with (project.folder / "run.yaml").open("a") as file:
+        file.write("model: {path: weights}\n")
+
+    said = project("lock", "run.yaml", "--json")
+
+    assert said.code == 0, said.err
+    assert said.document["estimate"]["model_parameters"] == 1_543_714_304

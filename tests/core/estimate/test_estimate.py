@@ -1,6 +1,11 @@
 """What a lock's run will need, whether that fits, and what would do better."""
 
+import json
 from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rdlc.core.canonical import Json
 from rdlc.core.estimate.estimate import Advice, Estimate, estimate
@@ -8,8 +13,10 @@ from rdlc.core.estimate.hardware import Hardware, memory_bytes
 from rdlc.core.estimate.memory import estimate_memory
 from rdlc.core.estimate.pace import node_bytes
 from rdlc.core.estimate.settings import TrainingSettings, read_settings
+from rdlc.core.estimate.shapes import ModelShape, read_shape
 from rdlc.core.estimate.words import describe_estimate, describe_problems
 from rdlc.core.traffic.rates import wire_bytes_per_s
+from rdlc.errors import InputError
 
 CONFIG: dict[str, Json] = {
     "model": "qwen2.5-1.5b",
@@ -158,3 +165,30 @@ def test_a_device_that_is_not_known_fits_or_not_as_may_be() -> None:
     found = estimate(settings(), unheard)
 
     assert (found.fit, found.compute_s, found.wire_s, found.bound) == ("not known", None, None, "")
+
+
+def test_the_shape_of_weights_is_read_from_their_config() -> None:
+    config = {
+        "model_type": "qwen2",
+        "vocab_size": 100,
+        "hidden_size": 8,
+        "intermediate_size": 16,
+        "num_hidden_layers": 3,
+        "num_attention_heads": 4,
+    }
+    expected = ModelShape(
+        vocabulary=100, hidden=8, intermediate=16, blocks=3, heads=4, key_value_heads=4, is_tied=False
+    )
+
+    shape = read_shape(json.dumps(config).encode(), name="config.json")
+
+    assert shape == expected
+    # An output layer of its own has as many parameters as the embedding.
+    assert shape.root_parameters == 2 * 100 * 8 + 8
+    assert read_shape(json.dumps({**config, "model_type": "other"}).encode(), name="config.json") is None
+
+
+@given(st.binary(max_size=200))
+def test_whatever_the_config_of_weights_is_no_other_error_comes_out(data: bytes) -> None:
+    with pytest.raises(InputError):
+        read_shape(data, name="config.json")
