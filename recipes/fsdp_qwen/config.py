@@ -18,6 +18,7 @@ from fsdp_qwen.failures import ConfigError
 from fsdp_qwen.fields import Fields
 from fsdp_qwen.locked_folder import LockedFolder, read_locked_folder
 from fsdp_qwen.recipe_settings import RecipeConfig, read_recipe
+from fsdp_qwen.storage_settings import StorageConfig, read_storage
 
 FORMAT = 1
 MODES = ("exact", "fast")
@@ -78,6 +79,7 @@ class Config:
     recipe: RecipeConfig
     packages: Packages | None = None
     model: LockedFolder | None = None
+    storage: StorageConfig | None = None
 
 
 def read_config(path: Path) -> Config:
@@ -120,6 +122,7 @@ def parse_config(document: object) -> Config:
         recipe=read_recipe(fields.section("recipe"), num_workers),
         packages=_packages(fields.optional_section("packages")),
         model=_model(fields.optional_section("model")),
+        storage=read_storage(fields.optional_section("storage")),
     )
     fields.finish()
     check_tuning(config)
@@ -159,10 +162,19 @@ def check_tuning(config: Config) -> None:
         raise ConfigError("recipe.evaluate_every: there are no evaluation_rows to evaluate on")
     if recipe.learning_rate_floor > 1.0:
         raise ConfigError("recipe.learning_rate_floor: must be a share of learning_rate, from 0 to 1")
-    if recipe.export == "best" and not recipe.evaluate_every:
+    if recipe.export == "best":
+        _check_best(config)
+
+
+def _check_best(config: Config) -> None:
+    """Refuses to export the best weights where they could not be known or found."""
+    recipe = config.recipe
+    if not recipe.evaluate_every:
         raise ConfigError("recipe.export: which step is `best` is known only with evaluate_every")
-    if recipe.export == "best" and (not recipe.checkpoint_every or recipe.evaluate_every % recipe.checkpoint_every):
+    if not recipe.checkpoint_every or recipe.evaluate_every % recipe.checkpoint_every:
         raise ConfigError("recipe.export: `best` needs a checkpoint wherever evaluate_every evaluates")
+    if config.storage is not None and config.storage.is_address:
+        raise ConfigError("recipe.export: `best` is read from a folder, and storage.path is an address: export `last`")
 
 
 def _packages(fields: Fields | None) -> Packages | None:

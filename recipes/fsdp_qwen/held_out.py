@@ -1,19 +1,20 @@
 """The held-out loss as training goes on, the step where it was best, and the model that is exported at the end."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch.distributed as dist
 
 from fsdp_qwen import checkpoint
-from fsdp_qwen.checkpoint_index import checkpoint_name
 from fsdp_qwen.config import Config
 from fsdp_qwen.export import export_model
-from fsdp_qwen.locked_folder import find_fault
+from fsdp_qwen.failures import TrainingFailed
+from fsdp_qwen.fetching import fetch_folder
+from fsdp_qwen.locked_folder import LockedFolder, find_fault
 from fsdp_qwen.model import ShardedModel
 from fsdp_qwen.outcome import Evaluation
 from fsdp_qwen.place import Place
 from fsdp_qwen.records import Output, append_line, read_lines
+from fsdp_qwen.storage import opened_storage
 
 EVALUATIONS = "evaluations.jsonl"
 EXPORT = "export"
@@ -33,11 +34,21 @@ def check_folders(config: Config, place: Place) -> None:
     locked = [folder for folder in folders if folder is not None]
     if not locked:
         return
-    faults = [find_fault(locked) if place.local_rank == 0 else None] * place.world_size
+    faults = [_find_fault(locked) if place.local_rank == 0 else None] * place.world_size
     dist.all_gather_object(faults, faults[0])
     for fault in faults:
         if fault is not None:
             raise fault
+
+
+def _find_fault(folders: list[LockedFolder]) -> TrainingFailed | None:
+    """Why the files of this node can't be used, after those that it lacks were fetched."""
+    try:
+        for folder in folders:
+            fetch_folder(folder)
+    except TrainingFailed as error:
+        return error
+    return find_fault(folders)
 
 
 def record_evaluation(output: Output, place: Place, *, step: int, loss: float | None) -> None:
@@ -66,11 +77,13 @@ def with_best(evaluation: Evaluation | None, output: Output) -> Evaluation | Non
     return replace(evaluation, best_step=best.step, best_loss=best.loss)
 
 
-def export(config: Config, model: ShardedModel, state: checkpoint.State, place: Place, output: Output) -> None:
-    """Writes the last or the best weights to the run's `export` folder, if the config asks for it; a collective."""
+def export(
+    config: Config, model: ShardedModel, state: checkpoint.State, place: Place, output: Output
+) -> dict[str, object] | None:
+    """Writes the last or the best weights to the run's `export` folder; says which, None for none. A collective."""
     recipe = config.recipe
     if recipe.export == "none":
-        return
+        return None
     step = recipe.steps
     if recipe.export == "best":
         found = [find_best(output)] if place.rank == 0 else [None]
@@ -78,10 +91,7 @@ def export(config: Config, model: ShardedModel, state: checkpoint.State, place: 
         assert found[0] is not None
         step = found[0].step
     if step != recipe.steps:
-        checkpoint.load(state, find_checkpoint(config, output, step))
+        with opened_storage(config, place, output) as storage:
+            checkpoint.load(state, storage.find(step))
     export_model(model, output.path / EXPORT, step=step, pretrained=config.model)
-
-
-def find_checkpoint(config: Config, output: Output, step: int) -> Path:
-    """The folder of a step's checkpoint."""
-    return output.checkpoints(config.run_name) / checkpoint_name(step)
+    return {"folder": EXPORT, "step": step}

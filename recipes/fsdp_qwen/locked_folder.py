@@ -4,24 +4,43 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from fsdp_qwen.digest import file_digest
 from fsdp_qwen.failures import ConfigError, TrainingFailed
 from fsdp_qwen.fields import Fields
 
+_REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)?")
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _LINE = re.compile(r"[0-9a-f]{64}  [^\x00-\x1f\x7f]{1,500}")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HubSource:
+    """A commit of a repository of the Hub, of models or of data sets."""
+
+    kind: str
+    repo: str
+    commit: str
+
+    def url(self, endpoint: str, name: str) -> str:
+        """Where a file of it is."""
+        prefix = "datasets/" if self.kind == "dataset" else ""
+        return f"{endpoint.rstrip('/')}/{prefix}{self.repo}/resolve/{self.commit}/{quote(name)}"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LockedFolder:
     """A folder, and each file of it that may be read: path below it, with `/`, to `sha256:` and hex digits.
 
-    `field` is the config's section that names it.
+    `field` is the config's section that names it; `source` is where a node fetches what it lacks, None
+    where all files are there already.
     """
 
     field: str
     path: Path
     files: Mapping[str, str]
+    source: HubSource | None = None
 
     def file(self, name: str) -> Path:
         """Where a locked file lies; `TrainingFailed` for one that is not locked."""
@@ -46,7 +65,20 @@ def read_locked_folder(fields: Fields, field: str) -> LockedFolder:
         files[name] = f"sha256:{digest}"
     if not files:
         raise ConfigError(f"{field}.files: must name at least one file")
-    return LockedFolder(field=field, path=Path(path), files=dict(sorted(files.items())))
+    source = _read_source(fields.optional_section("source"))
+    return LockedFolder(field=field, path=Path(path), files=dict(sorted(files.items())), source=source)
+
+
+def _read_source(fields: Fields | None) -> HubSource | None:
+    if fields is None:
+        return None
+    kind = fields.choice("kind", ("model", "dataset"))
+    repo, commit = fields.optional_text("repo") or "", fields.optional_text("commit") or ""
+    fields.finish()
+    for name, value, pattern in (("repo", repo, _REPO), ("commit", commit, _COMMIT)):
+        if not pattern.fullmatch(value):
+            raise ConfigError(f"source.{name}: must be of the form `{pattern.pattern}`, found `{value[:60]}`")
+    return HubSource(kind=kind, repo=repo, commit=commit)
 
 
 def find_fault(folders: Sequence[LockedFolder]) -> TrainingFailed | None:

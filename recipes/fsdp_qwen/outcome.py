@@ -34,3 +34,4 @@ class Outcome:
     evaluation: Evaluation | None
     parameters: str
     timing: dict[str, object]
+    exported: dict[str, object] | None = None

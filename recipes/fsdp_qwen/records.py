@@ -17,6 +17,8 @@
 | `ray.log` | driver | what Ray printed |
 | `checkpoints/<run name>/` | all ranks | the checkpoints |
 | `parts/` | each rank | checkpoints in the making; empty afterwards |
+| `evaluations.jsonl` | rank 0 | the held-out loss after some steps; only with `evaluate_every` |
+| `export/` | rank 0 | the weights as Hugging Face loads them; only with `export` |
 | `result.json` | driver | the outcome |
 """
 
