@@ -12,7 +12,7 @@ from rdlc.cli.console import shown_digest, write_line
 from rdlc.cli.data_source import DataPlaces
 from rdlc.cli.data_text import describe_data, locked_data
 from rdlc.cli.edge import Answer, Session, verb
-from rdlc.cli.estimate_text import estimate_data, estimate_lock, show_estimate
+from rdlc.cli.estimate_text import PretrainedShapes, estimate_data, estimate_lock, show_estimate
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
 from rdlc.cli.infra_source import infra_tools
@@ -137,7 +137,7 @@ def command(
     status = "unchanged" if result.is_unchanged else "locked"
     if is_check and not result.is_unchanged:
         status = "would-change"
-    needs = estimate_lock(result.lock)
+    needs = estimate_lock(result.lock, PretrainedShapes(session=session, project=result.project, data=data))
     return Answer(
         status=status,
         exit_code=1 if status == "would-change" else 0,

@@ -50,6 +50,7 @@ class LockResult:
     image: LockedImage | None
     packages: LockedPackages | None = None
     infra: LockedInfra | None = None
+    project: Path = Path()
 
 
 def lock_spec(
@@ -109,6 +110,7 @@ def lock_spec(
         image=resolved.image,
         packages=resolved.packages,
         infra=resolved.infra,
+        project=project,
     )
 
 

@@ -12,9 +12,8 @@ name, dtype and shape.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
 
 import torch
 import torch.distributed as dist
@@ -28,7 +27,6 @@ from fsdp_qwen.failures import TrainingFailed
 CHUNK = 1 << 24
 
 _MASK = (1 << 64) - 1
-_FACTORS = (0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93)
 _INTEGERS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
@@ -79,51 +77,18 @@ def _weighted_sum(shard: Tensor, offset: int) -> Tensor:
     bits = flat.view(_INTEGERS[flat.element_size()])
     total = torch.zeros((), dtype=torch.int64, device=shard.device)
     for start in range(0, bits.numel(), CHUNK):
-        piece = bits[start : start + CHUNK]
+        piece = bits[start : start + CHUNK].to(torch.int64).add_(1)
         first = offset + start
-        if shard.is_cuda:
-            total += _fused_sum()(piece, *_numbers(piece.device, first))
-        else:
-            factors = torch.arange(first, first + piece.numel(), dtype=torch.int64)
-            total += piece.to(torch.int64).add_(1).mul_(_mix(factors)).sum()
+        factors = torch.arange(first, first + piece.numel(), dtype=torch.int64, device=shard.device)
+        total += piece.mul_(_mix(factors)).sum()
     return total
-
-
-@cache
-def _fused_sum() -> Callable[..., Tensor]:
-    """The same sum in one kernel: on a GPU each of a dozen passes over memory would cost as much as all of it."""
-    return torch.compile(mixed_sum, dynamic=True)
-
-
-def mixed_sum(bits: Tensor, index: Tensor, numbers: Tensor) -> Tensor:
-    """Sum of (bits + 1) x w(first + index): int64 [].
-
-    bits: [elements] of any integer type; index: int64 [at least as many], 0, 1, 2 and so on; numbers:
-    int64 [3], first and the two factors of w. All of these are read from memory, for in a kernel's own
-    arithmetic of indices they would not fit.
-    """
-    mixed = (index[: bits.numel()] + numbers[0]) * numbers[1]
-    mixed = (mixed ^ (mixed >> 32)) * numbers[2]
-    mixed = (mixed ^ (mixed >> 32)) | 1
-    return ((bits.to(torch.int64) + 1) * mixed).sum()
-
-
-def _numbers(device: torch.device, first: int) -> tuple[Tensor, Tensor]:
-    """What `mixed_sum` reads beside the elements."""
-    numbers = torch.tensor([first, _signed(_FACTORS[0]), _signed(_FACTORS[1])], dtype=torch.int64)
-    return _index(device), numbers.to(device)
-
-
-@lru_cache(maxsize=1)
-def _index(device: torch.device) -> Tensor:
-    return torch.arange(CHUNK, dtype=torch.int64, device=device)
 
 
 def _mix(index: Tensor) -> Tensor:
     """An odd number per index, in place: int64 in, int64 out, wrapping like unsigned arithmetic."""
-    index.mul_(_signed(_FACTORS[0]))
+    index.mul_(_signed(0x9E3779B97F4A7C15))
     index.bitwise_xor_(index >> 32)
-    index.mul_(_signed(_FACTORS[1]))
+    index.mul_(_signed(0xD6E8FEB86659FD93))
     index.bitwise_xor_(index >> 32)
     return index.bitwise_or_(1)
 

@@ -1,12 +1,10 @@
 """The held-out loss as training goes on, the step where it was best, and the model that is exported at the end."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch.distributed as dist
 
 from fsdp_qwen import checkpoint
-from fsdp_qwen.checkpoint_index import checkpoint_name
 from fsdp_qwen.config import Config
 from fsdp_qwen.export import export_model
 from fsdp_qwen.failures import TrainingFailed
@@ -16,6 +14,7 @@ from fsdp_qwen.model import ShardedModel
 from fsdp_qwen.outcome import Evaluation
 from fsdp_qwen.place import Place
 from fsdp_qwen.records import Output, append_line, read_lines
+from fsdp_qwen.storage import opened_storage
 
 EVALUATIONS = "evaluations.jsonl"
 EXPORT = "export"
@@ -92,14 +91,7 @@ def export(
         assert found[0] is not None
         step = found[0].step
     if step != recipe.steps:
-        checkpoint.load(state, find_checkpoint(config, output, step))
+        with opened_storage(config, place, output) as storage:
+            checkpoint.load(state, storage.find(step))
     export_model(model, output.path / EXPORT, step=step, pretrained=config.model)
     return {"folder": EXPORT, "step": step}
-
-
-def find_checkpoint(config: Config, output: Output, step: int) -> Path:
-    """The folder of a step's checkpoint; all ranks see it."""
-    below = (
-        output.checkpoints(config.run_name) if config.storage is None else Path(config.storage.below(config.run_name))
-    )
-    return below / checkpoint_name(step)

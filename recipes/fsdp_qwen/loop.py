@@ -144,7 +144,8 @@ def train_step(run: Training, step: int, meter: Meter) -> float:
 
     global_tokens = recipe.global_batch_size * recipe.sequence_length
     loss_sum = make_gradients(run, tokens, global_tokens)
-    norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
+    with meter.times.collective():
+        norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
 
     # The learning rate is computed from the step: there is no scheduler whose state could be lost.
     rate = learning_rate(step, recipe)
@@ -154,9 +155,12 @@ def train_step(run: Training, step: int, meter: Meter) -> float:
     run.optimizer.zero_grad(set_to_none=True)
 
     # Only now does anything wait for the device, which has all of the step to do; meanwhile rows are made.
-    run.rows.prepare(step + 1)
+    with meter.times.preparing():
+        run.rows.prepare(step + 1)
     gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
-    losses, digests = gather(loss_sum.item(), row_digests(tokens), place)
+    mine = loss_sum.item(), row_digests(tokens)
+    with meter.times.collective():
+        losses, digests = gather(*mine, place)
     loss = math.fsum(losses) / global_tokens
     check_finite(step, loss=loss, gradient_norm=gradient_norm)
 

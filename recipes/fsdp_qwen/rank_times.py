@@ -1,4 +1,4 @@
-"""Where a rank's time goes: waiting for rows, in the collectives of weights and gradients, computing.
+"""Where a rank's time goes: waiting for rows, in the collectives of weights, gradients and norms, computing.
 
 All ranks take the same time for a step, because they wait for each other. A rank that is slower than
 the others shows in its collectives: it comes last, so it waits least. On gloo a collective blocks, so
@@ -73,6 +73,18 @@ class RankTimes:
     def rows_ready(self) -> None:
         """The step has its rows."""
         self._data_s += time.perf_counter() - self._started
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Rows are made ahead inside: that is waiting, at most so long, only if the device has run out of work."""
+        started = time.perf_counter()
+        queued = None
+        if self.device.type == "cuda":
+            queued = torch.cuda.Event()
+            queued.record()
+        yield
+        if queued is None or queued.query():
+            self._data_s += time.perf_counter() - started
 
     def end(self) -> None:
         """The step has ended, at least on the host."""

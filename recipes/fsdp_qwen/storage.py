@@ -35,6 +35,10 @@ class Storage(Protocol):
         """The folder of the newest complete checkpoint."""
         ...
 
+    def find(self, step: int) -> Path:
+        """The folder of the checkpoint after a step of this run."""
+        ...
+
 
 @contextmanager
 def opened_storage(config: Config, place: Place, output: Output) -> Iterator[Storage]:
@@ -76,6 +80,10 @@ class FolderStorage:
         folders = sorted(index.parent for index in self.path.glob(f"step-*/{INDEX}"))
         return folders[-1] if folders else None
 
+    def find(self, step: int) -> Path:
+        """The folder of the checkpoint after a step, which may not be there."""
+        return self.path / checkpoint_name(step)
+
 
 @dataclass(kw_only=True, slots=True)
 class AddressStorage:
@@ -103,9 +111,14 @@ class AddressStorage:
         found = [together(lambda: newest_in_store(self.store))]
         # One answer for all.
         dist.broadcast_object_list(found, src=0)
-        name = found[0]
-        if name is None:
-            return None
+        return None if found[0] is None else self._copy(found[0])
+
+    def find(self, step: int) -> Path:
+        """A folder with a copy of the checkpoint after a step, each file held against its digest. A collective."""
+        self.forget()
+        return self._copy(checkpoint_name(step))
+
+    def _copy(self, name: str) -> Path:
         nodes = [self.place.node_rank] * self.place.world_size
         dist.all_gather_object(nodes, self.place.node_rank)
         peers = [rank for rank, node in enumerate(nodes) if node == self.place.node_rank]

@@ -1,6 +1,7 @@
 """Checkpoints in storage of the run's own: a folder, or an address as S3 has them."""
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,18 @@ from fsdp_qwen.config import parse_config
 from fsdp_qwen.failures import Failure
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.records import Output
-from tests.recipes.conftest import REFERENCE, Run, Start, finish, make_config, read_lines, run_processes
+from tests.recipes.conftest import (
+    REFERENCE,
+    Run,
+    Start,
+    finish,
+    make_config,
+    read_lines,
+    run_processes,
+    start_driver,
+    wait_for,
+)
+from tests.recipes.test_launch_ray import kill_rank_after
 from tests.registry.aws import moto_server
 
 LONGER = {**REFERENCE, "steps": 6}
@@ -45,6 +57,14 @@ def stored(reference_stored: Run, s3: Any, tmp_path: Path, name: str) -> Run:
     output = tmp_path / "copy"
     shutil.copytree(reference_stored.output, output)
     return finish(output, reference_stored.exit_code, reference_stored.stderr)
+
+
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """A folder with a path short enough for Ray's sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="fsdp-", dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture
@@ -118,6 +138,29 @@ def test_a_name_that_has_checkpoints_at_the_address_is_refused(reference_stored:
 
     assert again.exit_code == 2
     assert again.stderr == ("error: run_name: `reference` is not fresh, `s3://checkpoints/team/reference` exists\n")
+
+
+@pytest.mark.late
+def test_a_killed_rank_of_a_real_ray_goes_on_from_the_address_bit_by_bit(
+    s3: Any, run: Start, tmp_path: Path, scratch: Path
+) -> None:
+    recipe = {"steps": 60, "checkpoint_every": 20, "fingerprint_every": 10, "evaluation_rows": 4}
+    folder = tmp_path / "ray"
+    folder.mkdir()
+    config = make_config(recipe=recipe, max_failures=1, scratch=str(scratch), storage=STORAGE, run_name="killed")
+    driver = start_driver(folder, config)
+    kill_rank_after(folder / "output", rank=1, step=44)
+
+    ended = wait_for(driver, folder / "output")
+    unbroken = run("unbroken", recipe=recipe)
+
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert [each["start_step"] for each in ended.result["attempts"]] == [1, 41]
+    for name in ("parameters", "evaluation", "checkpoints"):
+        assert ended.result[name] == unbroken.result[name]
+    assert [each["step"] for each in ended.result["checkpoints"]] == [20, 40, 60]
+    # What was copied to go on from is gone; Ray itself keeps a folder there for its state.
+    assert list((folder / "output/parts").glob("*restored*")) == []
 
 
 @pytest.mark.late

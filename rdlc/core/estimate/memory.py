@@ -13,9 +13,10 @@ widths of a query and of a key, for what autograd keeps (PyTorch 2.11, attention
   product: 2 (4 h + 2 c h) + c (2 q + 2 k + 4 f) bytes, at c bytes an element;
 - compiled: the residual twice, both norms' outputs, attention's four, and f three times:
   c (4 h + 2 q + 2 k + 3 f);
-- checkpointed: the block's input, c h.
+- computed again: the block's input, c h; all blocks (`full`), or every other one (`selective`).
 The logits, v a token: as written, float32 log-probabilities with the gradients before and behind them,
-12 v; compiled, logits and their gradient in the compute dtype, 2 c v.
+12 v; compiled, logits and their gradient in the compute dtype, 2 c v. In chunks, only so many tokens
+have them at a time, and the gradients that the loss makes ahead are there: v h (4 + c), and c h a token.
 """
 
 from dataclasses import dataclass
@@ -59,9 +60,9 @@ def _moments(settings: TrainingSettings) -> tuple[MemoryEstimate, ...]:
     shard = MASTER_BYTES * shape.parameters // settings.shards
     # Without reduction in between, micro-steps add up whole gradients.
     added = 0 if settings.accumulation == 1 else DTYPES[settings.reduce_dtype] * shape.parameters
-    kept = shape.blocks * settings.tokens * kept_bytes(settings)
+    kept = settings.tokens * kept_bytes(settings)
     gathered = gathered_bytes(settings)
-    once = settings.tokens * _eager_bytes(settings)
+    once = settings.tokens * _block_bytes(settings)
     root = shape.root_parameters * width + shape.root_parameters * MASTER_BYTES
     return (
         MemoryEstimate(
@@ -81,7 +82,7 @@ def _moments(settings: TrainingSettings) -> tuple[MemoryEstimate, ...]:
             gathered=gathered,
             # Its activations computed again, and the gradients of its feed-forward beside them.
             activations=kept
-            + (once if settings.checkpointing == "full" else 0)
+            + (once if settings.checkpointing != "none" else 0)
             + settings.tokens * 2 * width * shape.intermediate,
             loss=0,
         ),
@@ -108,40 +109,37 @@ def _moments(settings: TrainingSettings) -> tuple[MemoryEstimate, ...]:
 
 
 def kept_bytes(settings: TrainingSettings) -> int:
-    """What one block keeps of one token until it goes backward."""
+    """What all blocks keep of one token until they go backward."""
     shape, width = settings.shape, DTYPES[settings.compute_dtype]
-    if settings.checkpointing == "full":
-        return width * shape.hidden
+    # Selective: every other block, beginning with the first.
+    again = {"full": shape.blocks, "selective": -(-shape.blocks // 2)}.get(settings.checkpointing, 0)
+    return again * width * shape.hidden + (shape.blocks - again) * _block_bytes(settings)
+
+
+def _block_bytes(settings: TrainingSettings) -> int:
+    """What one block that is not computed again keeps of one token."""
+    shape, width = settings.shape, DTYPES[settings.compute_dtype]
     attention = 2 * shape.query_width + 2 * shape.key_value_width
-    if settings.checkpointing == "selective":
-        # The results of matrix products and of attention; what is between them is computed again.
-        return width * (2 * shape.hidden + attention + 2 * shape.intermediate)
     if settings.compiled != "none":
         return width * (4 * shape.hidden + attention + 3 * shape.intermediate)
-    return _eager_bytes(settings)
-
-
-def _eager_bytes(settings: TrainingSettings) -> int:
-    shape, width = settings.shape, DTYPES[settings.compute_dtype]
-    norms = 2 * shape.hidden * (4 + 2 * width)
-    attention = 2 * shape.query_width + 2 * shape.key_value_width
-    return norms + width * (attention + 4 * shape.intermediate)
+    return 2 * shape.hidden * (4 + 2 * width) + width * (attention + 4 * shape.intermediate)
 
 
 def gathered_bytes(settings: TrainingSettings) -> int:
     """The whole weights, in the compute dtype, that a rank holds at once."""
     shape, width = settings.shape, DTYPES[settings.compute_dtype]
-    if settings.reshard == "never":
+    if settings.reshard == "none":
         return width * shape.parameters
     return width * (shape.root_parameters + _GATHERED_BLOCKS * shape.block_parameters)
 
 
 def loss_bytes(settings: TrainingSettings) -> int:
     """Logits and what goes backward from them."""
-    vocabulary, width = settings.shape.vocabulary, DTYPES[settings.compute_dtype]
-    whole = 3 * 4 * vocabulary
+    shape, width = settings.shape, DTYPES[settings.compute_dtype]
+    is_compiled = "loss" in settings.compiled
     if settings.loss == "chunked":
-        return min(settings.chunk_tokens, settings.tokens) * whole
-    if "loss" in settings.compiled:
-        return settings.tokens * 2 * width * vocabulary
-    return settings.tokens * whole
+        chunk = min(settings.chunk_tokens, settings.tokens) * shape.vocabulary
+        # As written: the logits, wide, shifted, raised, and the right ones; the gradients are made with them.
+        gradients = shape.vocabulary * shape.hidden * (4 + width) + settings.tokens * width * shape.hidden
+        return chunk * (2 * width if is_compiled else 16 + width) + gradients
+    return settings.tokens * shape.vocabulary * (2 * width if is_compiled else 12)

@@ -4,7 +4,8 @@ from rdlc.core.estimate.hardware import Hardware
 from rdlc.core.estimate.settings import TrainingSettings
 from rdlc.core.estimate.shapes import plan_layout
 from rdlc.core.traffic.floors import compute_floor_s, step_flops, wire_floor_s
-from rdlc.core.traffic.layout import DTYPES, Layout
+from rdlc.core.traffic.layout import Layout
+from rdlc.core.traffic.prediction import step_traffic
 from rdlc.core.traffic.rates import peak_flops
 
 
@@ -29,29 +30,16 @@ def wire_floor(settings: TrainingSettings, hardware: Hardware) -> float | None:
 
 
 def node_bytes(settings: TrainingSettings, nodes: int) -> int:
-    """Bytes that each node sends to the others in a step.
-
-    Sharded over all ranks, one edge of the ring leaves a node: a rank's share of each gather, once or
-    twice in every micro-step, and of one reduction. With a copy of the model on each node, only the
-    gradients leave it, in an all-reduce over the copies.
-    """
-    layout = layout_of(settings)
-    reduce = DTYPES[settings.reduce_dtype] * sum(unit.padded_parameters for unit in layout.units)
-    if settings.replicas > 1 and settings.replicas % nodes == 0:
-        return 2 * reduce * (settings.replicas - 1) // settings.replicas
-    width = DTYPES[settings.compute_dtype]
-    gathers = width * sum(
-        unit.padded_parameters * _times(settings, unit.reshard_after_forward) for unit in layout.units
+    """Bytes that each node sends to the others in a step over NCCL."""
+    traffic = step_traffic(
+        layout_of(settings),
+        ranks=settings.ranks,
+        nodes=nodes,
+        backend="nccl",
+        rows_per_rank=settings.rows * settings.accumulation,
+        micro_steps=settings.accumulation,
     )
-    shards = settings.shards
-    sent = (gathers * settings.accumulation + reduce) * (shards - 1) // shards
-    # Copies that are spread over nodes themselves reduce what each rank holds over the copies.
-    between = 2 * reduce // shards * (settings.replicas - 1) // settings.replicas
-    return sent + between
-
-
-def _times(settings: TrainingSettings, is_let_go: bool) -> int:
-    return 2 if is_let_go and settings.reshard != "never" else 1
+    return traffic.node_bytes
 
 
 def layout_of(settings: TrainingSettings) -> Layout:
@@ -59,6 +47,8 @@ def layout_of(settings: TrainingSettings) -> Layout:
     return plan_layout(
         settings.shape,
         ranks=settings.shards,
+        replicas=settings.replicas,
+        reshard=settings.reshard,
         compute_dtype=settings.compute_dtype,
         reduce_dtype=settings.reduce_dtype,
     )

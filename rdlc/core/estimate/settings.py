@@ -44,9 +44,14 @@ class TrainingSettings:
         return self.ranks // self.replicas
 
 
-def read_settings(config: Mapping[str, Json], *, ranks: int) -> TrainingSettings | None:
-    """The settings in a merged config; None for a model or a form that no formula is known for."""
-    shape = SHAPES.get(str(config.get("model")))
+def read_settings(
+    config: Mapping[str, Json], *, ranks: int, pretrained: ModelShape | None = None
+) -> TrainingSettings | None:
+    """The settings in a merged config; None for a model or a form that no formula is known for.
+
+    `pretrained` is the shape of the weights that the run begins with, if it does.
+    """
+    shape = pretrained if is_pretrained(config) else SHAPES.get(str(config.get("model")))
     compute = _COMPUTE.get(str(config.get("precision")))
     rows, length = _count(config, "global_batch_size", 0), _count(config, "sequence_length", 0)
     accumulation, replicas = _count(config, "gradient_accumulation", 1), _count(config, "replicas", 1)
@@ -71,6 +76,11 @@ def read_settings(config: Mapping[str, Json], *, ranks: int) -> TrainingSettings
         optimizer=str(config.get("optimizer_implementation", "foreach")),
         known=frozenset(config),
     )
+
+
+def is_pretrained(config: Mapping[str, Json]) -> bool:
+    """Whether the shape is that of weights from elsewhere."""
+    return config.get("model") == "pretrained"
 
 
 def _count(config: Mapping[str, Json], key: str, default: int) -> int:

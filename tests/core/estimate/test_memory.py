@@ -13,7 +13,7 @@ GIB = 1 << 30
 # `torch.cuda.max_memory_allocated`.
 EAGER = TrainingSettings(shape=SHAPES["qwen2.5-1.5b"], ranks=2, rows=8, sequence_length=2048, compute_dtype="bfloat16")
 CHECKPOINTED = replace(EAGER, checkpointing="full")
-COMPILED = replace(EAGER, compiled="block+loss")
+COMPILED = replace(EAGER, compiled="blocks-and-loss")
 LARGE = replace(COMPILED, rows=16)
 SMALL = replace(EAGER, rows=1, sequence_length=128)
 
