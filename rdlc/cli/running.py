@@ -10,6 +10,7 @@ from rich.console import Console
 
 from rdlc import __version__
 from rdlc.cli.console import write_line
+from rdlc.cli.data_source import DataPlaces
 from rdlc.cli.edge import Answer, Session
 from rdlc.cli.lock import read_settings
 from rdlc.cli.paths import shown
@@ -53,7 +54,9 @@ def run_and_answer(
     )
     try:
         with terminable(), RunProgress(session) as progress:
-            result = execute(request, machine=LocalMachine(), reporter=session, listener=progress)
+            result = execute(
+                request, machine=LocalMachine(), reporter=session, listener=progress, data=DataPlaces(session)
+            )
     except DriftRefused as refusal:
         return show_refusal(session, refusal)
     return _answer(result)
@@ -77,6 +80,7 @@ def _answer(result: RunResult) -> Answer:
             "evidence": list(record.evidence),
             "transport": None if record.transport is None else record.transport.payload(),
             "remarks": list(record.remarks),
+            "metrics": None if record.metrics is None else record.metrics.payload(),
             "package_setup": record.observed.get(SETUP),
             "drift": _drift_rows(record.drift),
             "accepted": dict(record.accepted),
