@@ -14,6 +14,8 @@ from transformers import AutoModelForCausalLM
 from fsdp_qwen import export
 from fsdp_qwen.config import parse_config
 from fsdp_qwen.data import held_out_rows, make_source
+from fsdp_qwen.held_out import Best, find_best
+from fsdp_qwen.records import Output
 from tests.recipes.conftest import Run, Start, make_config, run_processes
 from tests.tuning_samples import locked_lines, make_model, make_text, model_folder, text_data
 
@@ -107,6 +109,7 @@ def test_exporting_the_last_checkpoint_gives_the_same_weights(tuned: Run, tmp_pa
     assert locked_lines(tmp_path / "exported") == locked_lines(tuned.output / "export")
 
 
+@pytest.mark.late
 def test_the_same_again_gives_the_same_bits(tuned: Run, samples: Path, run: Start) -> None:
     again = run(**settings(samples))
 
@@ -115,6 +118,7 @@ def test_the_same_again_gives_the_same_bits(tuned: Run, samples: Path, run: Star
     assert locked_lines(again.output / "export") == locked_lines(tuned.output / "export")
 
 
+@pytest.mark.late
 def test_best_step_is_the_one_with_the_least_held_out_loss(samples: Path, run: Start) -> None:
     # A rate that spoils the model after a good beginning.
     ended = run(**settings(samples, export="best", learning_rate="8e-2", learning_rate_schedule="constant"))
@@ -139,6 +143,32 @@ def test_first_weights_are_those_of_the_folder(tuned: Run, samples: Path, run: S
     assert given.keys() == exported.keys()
     # A step so small moves nothing but zeros, and those by no more than the step.
     assert all(torch.allclose(given[name], exported[name], rtol=0.0, atol=1e-25) for name in given)
+
+
+@pytest.mark.late
+def test_untied_and_half_precision_weights_are_trained_in_float32(tmp_path: Path, samples: Path, run: Start) -> None:
+    make_model(tmp_path / "untied", is_tied=False)
+    path = tmp_path / "untied/model.safetensors"
+    given = {name: tensor.bfloat16() for name, tensor in load_file(path).items()}
+    save_file(given, path)
+
+    changes = {"learning_rate": "1e-30", "learning_rate_schedule": "constant", "steps": 1, "export": "last"}
+    ended = run(**{**settings(samples, **changes), "model": model_folder(tmp_path / "untied")})
+
+    exported = load_file(ended.output / "export/model.safetensors")
+    assert (ended.exit_code, ended.stderr) == (0, "")
+    assert "lm_head.weight" in exported
+    assert {tensor.dtype for tensor in exported.values()} == {torch.float32}
+    assert all(torch.allclose(given[name].float(), exported[name], rtol=0.0, atol=1e-25) for name in given)
+    assert not AutoModelForCausalLM.from_pretrained(ended.output / "export").config.tie_word_embeddings
+
+
+def test_steps_that_were_done_again_count_once_when_the_best_is_looked_for(tmp_path: Path) -> None:
+    lines = [(1, 4, 3.0), (1, 8, 1.0), (2, 8, 2.0), (2, 12, 2.0)]
+    written = [json.dumps({"attempt": a, "step": step, "loss": loss.hex()}) for a, step, loss in lines]
+    (tmp_path / "evaluations.jsonl").write_text("\n".join(written) + "\n")
+
+    assert find_best(Output(path=tmp_path)) == Best(step=8, loss=2.0)
 
 
 def changed_model(samples: Path, folder: Path, **tensors: torch.Tensor | None) -> Path:
@@ -196,6 +226,7 @@ def test_file_that_changed_after_it_was_locked_is_refused(samples: Path, tmp_pat
     assert ended.stderr.startswith(f"error: rank 0: data: `{text / 'a.txt'}` has sha256:")
 
 
+@pytest.mark.late
 def test_bytes_need_no_tokeniser_and_train_a_preset(samples: Path, run: Start) -> None:
     data = text_data(samples / "text", tokenizer="bytes")
 
@@ -217,6 +248,7 @@ def test_preset_of_another_shape_is_refused(samples: Path, run: Start) -> None:
     )
 
 
+@pytest.mark.late
 def test_more_evaluation_rows_than_the_text_holds_are_refused(samples: Path, run: Start) -> None:
     ended = run(**settings(samples, evaluation_rows=400))
 
