@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rdlc.core.kube.image_ids import due_digests
-from rdlc.core.kube.observed import HEAD, AskedGroup, ObjectSeen
+from rdlc.core.kube.observed import HEAD, AskedGroup
 
 # KubeRay puts these into every pod, and EKS what a service account needs to log in to AWS.
 ADDED = frozenset({
@@ -66,9 +66,9 @@ class ClusterDue:
         return held.containers.get(name)
 
 
-def groups_due(cluster: ObjectSeen, *, digests: Mapping[str, str]) -> Mapping[str, GroupDue]:
-    """The groups as a RayCluster object asks for them; `digests` are those of the one image that is known."""
-    return {name: _group(group, digests) for name, group in cluster.groups.items()}
+def groups_due(groups: Mapping[str, AskedGroup], *, digests: Mapping[str, str]) -> Mapping[str, GroupDue]:
+    """The groups as a RayCluster asks for them; `digests` are those of the one image of which more is known."""
+    return {name: _group(group, digests) for name, group in groups.items()}
 
 
 def _group(group: AskedGroup, known: Mapping[str, str]) -> GroupDue:

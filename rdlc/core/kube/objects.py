@@ -50,19 +50,36 @@ def read_object(value: Json, *, clear: Clear) -> ObjectSeen:
     metadata, spec = fields.below("metadata"), fields.below("spec")
     status = fields.below("status", default={})
     has_looked = status.has("observedGeneration")
-    groups = {HEAD: _read_group(spec.below("headGroupSpec"), replicas=1, clear=clear.get(HEAD, _NO_CLEAR))}
-    for group in spec.each("workerGroupSpecs"):
-        name = _group_name(group.text("groupName"))
-        pods = group.count("replicas", default=0) * group.count("numOfHosts", default=1)
-        groups[name] = _read_group(group, replicas=pods, clear=clear.get(name, _NO_CLEAR))
     return ObjectSeen(
         name=_name(metadata, "name"),
         namespace=_name(metadata, "namespace"),
         uid=one_line(metadata.text("uid", default="none")),
         generation=metadata.count("generation", default=1),
         observed_generation=status.count("observedGeneration") if has_looked else None,
-        groups=groups,
+        groups=_read_groups(spec, clear),
     )
+
+
+def read_groups(value: Json) -> dict[str, AskedGroup]:
+    """The groups of the RayCluster in a lock, with all their values."""
+    return _read_groups(_fields(value, "raycluster").below("spec"), clear_values(value))
+
+
+def clear_values(value: Json) -> Clear:
+    """What the RayCluster in a lock shows of the environment of each group anyway."""
+    spec = _fields(value, "raycluster").below("spec")
+    groups = [(HEAD, spec.below("headGroupSpec"))]
+    groups += [(_group_name(group.text("groupName")), group) for group in spec.each("workerGroupSpecs")]
+    return {
+        name: {
+            variable.text("name"): variable.remark("value")
+            for kind in ("initContainers", "containers")
+            for held in group.below("template").below("spec").each(kind)
+            for variable in held.each("env")
+            if not variable.has("valueFrom")
+        }
+        for name, group in groups
+    }
 
 
 def read_pod(value: Json, *, clear: Clear) -> PodSeen:
@@ -128,6 +145,15 @@ def read_ray_nodes(data: Fields) -> tuple[RayNodeSeen, ...]:
 def _fields(value: Json, name: str) -> Fields:
     # The place in a message is the object's kind; its address says the rest.
     return Fields(Document(name=name, value=value, lines={}), value)
+
+
+def _read_groups(spec: Fields, clear: Clear) -> dict[str, AskedGroup]:
+    groups = {HEAD: _read_group(spec.below("headGroupSpec"), replicas=1, clear=clear.get(HEAD, _NO_CLEAR))}
+    for group in spec.each("workerGroupSpecs"):
+        name = _group_name(group.text("groupName"))
+        pods = group.count("replicas", default=0) * group.count("numOfHosts", default=1)
+        groups[name] = _read_group(group, replicas=pods, clear=clear.get(name, _NO_CLEAR))
+    return groups
 
 
 def _read_group(group: Fields, *, replicas: int, clear: Mapping[str, str]) -> AskedGroup:

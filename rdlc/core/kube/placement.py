@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from rdlc.core.kube.cluster_record import Placement
 from rdlc.core.kube.due import ClusterDue
 from rdlc.core.kube.image_ids import NOT_MEASURED
 from rdlc.core.kube.observed import ClusterSeen, PodSeen
@@ -11,15 +11,6 @@ from rdlc.core.record import Check, Rank
 from rdlc.core.text import one_line
 
 _NAME = "placement"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Placement:
-    """One rank with its pod and node; both "" for a host that is no pod of the cluster."""
-
-    rank: int
-    pod: str
-    node: str
 
 
 def place_ranks(seen: ClusterSeen, ranks: Sequence[Rank]) -> tuple[Placement, ...]:
