@@ -7,6 +7,7 @@ from rdlc.core.kube.cluster_record import Placement
 from rdlc.core.kube.due import ClusterDue
 from rdlc.core.kube.image_ids import NOT_MEASURED
 from rdlc.core.kube.observed import ClusterSeen, PodSeen
+from rdlc.core.kube.sightings import count
 from rdlc.core.record import Check, Rank
 from rdlc.core.text import one_line
 
@@ -20,7 +21,7 @@ def place_ranks(seen: ClusterSeen, ranks: Sequence[Rank]) -> tuple[Placement, ..
 
 def check_placement(due: ClusterDue, seen: ClusterSeen | None, ranks: Sequence[Rank]) -> Check:
     """Whether as many ranks as asked for lie evenly on the workers' pods, on as many nodes as locked."""
-    locked = f"{due.ranks} ranks on {due.nodes} nodes, the same number on each"
+    locked = f"{count(due.ranks, 'rank')} on {count(due.nodes, 'node')}, the same number on each"
     if seen is None or not ranks:
         return Check(name=_NAME, locked=locked, found=NOT_MEASURED, is_met=None)
     placements = place_ranks(seen, ranks)
