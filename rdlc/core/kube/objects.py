@@ -15,7 +15,6 @@ from rdlc.core.kube.observed import (
     NodeSeen,
     ObjectSeen,
     PodSeen,
-    RayNodeSeen,
 )
 from rdlc.core.text import one_line
 
@@ -126,22 +125,6 @@ def read_node(value: Json) -> NodeSeen:
     return NodeSeen(name=_name(metadata, "name"), facts=kept)
 
 
-def read_ray_nodes(data: Fields) -> tuple[RayNodeSeen, ...]:
-    """Ray's node table, from the answer of `/api/v0/nodes?detail=1`, in the order of address and id."""
-    rows = data.below("data").below("result").each("result")
-    nodes = [
-        RayNodeSeen(
-            id=one_line(row.text("node_id")),
-            address=one_line(row.remark("node_ip")),
-            state=one_line(row.text("state")),
-            is_head=row.flag("is_head_node", default=False),
-            gpus=_amount(row.below("resources_total", default={}).values.get("GPU")),
-        )
-        for row in rows
-    ]
-    return tuple(sorted(nodes, key=lambda node: (node.address, node.id)))
-
-
 def _fields(value: Json, name: str) -> Fields:
     # The place in a message is the object's kind; its address says the rest.
     return Fields(Document(name=name, value=value, lines={}), value)
@@ -210,12 +193,6 @@ def _driver(labels: Fields) -> str:
         if given := [part for part in parts if part]:
             return ".".join(given)
     return ""
-
-
-def _amount(value: Json) -> str:
-    """A number of a resource; `4.0` is 4."""
-    text = "" if value is None else one_line(str(value))
-    return text.removesuffix(".0")
 
 
 def _name(fields: Fields, key: str) -> str:

@@ -1,7 +1,6 @@
 """What is kept of the objects of a Kubernetes API, whatever they hold."""
 
 import contextlib
-import json
 from copy import deepcopy
 from typing import Any
 
@@ -9,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rdlc.core.kube.objects import belongs_to, read_groups, read_node, read_object, read_pod, read_ray_nodes
-from rdlc.core.kube.observed import HEAD, NodeSeen, RayNodeSeen
-from rdlc.core.lines import read_json_file
+from rdlc.core.kube.objects import belongs_to, read_groups, read_node, read_object, read_pod
+from rdlc.core.kube.observed import HEAD, NodeSeen
 from rdlc.errors import InputError
 from tests.core.kube.recorded import PODS, RAYCLUSTER, worker
 
@@ -133,21 +131,3 @@ def test_a_name_that_kubernetes_would_not_give_is_refused() -> None:
 def test_a_pod_belongs_to_the_cluster_that_its_label_names() -> None:
     assert belongs_to(PODS[0], "rdlc-w")
     assert not belongs_to(PODS[0], "rdlc")
-
-
-def test_rays_own_table_keeps_the_dead_nodes() -> None:
-    def row(**other: object) -> dict[str, object]:
-        return {"node_ip": "10.0.0.2", "state": "ALIVE", "is_head_node": False, "resources_total": {}, **other}
-
-    rows = [
-        row(node_id="b", resources_total={"GPU": 4.0, "CPU": 1.0}),
-        row(node_id="a", node_ip="10.0.0.1", is_head_node=True),
-        row(node_id="c", state="DEAD"),
-    ]
-    answer = json.dumps({"result": True, "data": {"result": {"result": rows}}}).encode()
-
-    assert read_ray_nodes(read_json_file(answer, name="nodes", limit_bytes=1 << 20)) == (
-        RayNodeSeen(id="a", address="10.0.0.1", state="ALIVE", is_head=True, gpus=""),
-        RayNodeSeen(id="b", address="10.0.0.2", state="ALIVE", is_head=False, gpus="4"),
-        RayNodeSeen(id="c", address="10.0.0.2", state="DEAD", is_head=False, gpus=""),
-    )
