@@ -41,8 +41,8 @@ class Eyes(Protocol):
         """The objects of a kind, one by one; of all namespaces, or of a kind without any, if that is None."""
         ...
 
-    def run_in_pod(self, place: PodPlace, command: Sequence[str], *, stdout: Callable[[bytes], object]) -> None:
-        """Runs a program in a pod and hands over what it prints; raises RdlcError unless it ended with 0."""
+    def run_python(self, place: PodPlace, program: str, *arguments: str, stdout: Callable[[bytes], object]) -> None:
+        """Runs a Python program in a pod and hands over what it prints; raises RdlcError unless it ended with 0."""
         ...
 
 
@@ -134,5 +134,5 @@ def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen]) -> RayAnswer:
             raise InputError("says more than was asked for", file=head.name)
 
     place = PodPlace(namespace=namespace, pod=head.name, container=main_container(head))
-    eyes.run_in_pod(place, ("python3", "-c", RAY_PROGRAM), stdout=take)
+    eyes.run_python(place, RAY_PROGRAM, stdout=take)
     return read_ray_answer(bytes(said), name=head.name)

@@ -24,6 +24,7 @@ from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.core.record_claims import UNJUDGED, find_false_claims
 from rdlc.core.text import one_line
 from rdlc.errors import InputError
+from rdlc.operations.collect_cluster import check_collected_cluster
 from rdlc.operations.collect_logs import check_collected
 from rdlc.operations.record_files import load_outcome
 from rdlc.operations.sightings import read_sightings
@@ -98,6 +99,7 @@ def verify_record(path: Path, *, archive: Archive) -> Verification:
     sections: dict[str, str] = {}
     if not record.lock_id:
         findings += check_collected(record, path, archive)
+        findings += check_collected_cluster(record, path, archive)
         return Verification(kind="record", path=path, id="", sections=sections, findings=tuple(findings))
     try:
         read = _read_lock(path / "lock.yaml", archive)

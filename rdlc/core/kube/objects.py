@@ -147,7 +147,7 @@ def _read_group(group: Fields, *, replicas: int, clear: Mapping[str, str]) -> As
             one_line(held.text("name")): AskedContainer(
                 image=one_line(held.text("image"), limit=_LIMIT), environment=read_environment(held, clear=clear)
             )
-            for kind in ("initContainers", "containers")
+            for kind in ("containers", "initContainers")
             for held in spec.each(kind)
         },
     )

@@ -116,7 +116,8 @@ class ClusterSeen:
 
 def write_seen(seen: ClusterSeen) -> bytes:
     """The bytes of the file: the same cluster always gives the same ones."""
-    return json.dumps(_payload(seen), indent=1, sort_keys=True).encode("ascii") + b"\n"
+    # The order is kept: the first container of a group is the one that Ray runs in.
+    return json.dumps(_payload(seen), indent=1).encode("ascii") + b"\n"
 
 
 def read_seen(data: bytes, *, name: str) -> ClusterSeen:
