@@ -18,6 +18,7 @@ from tests.operations.scripted import Voice, record_in
 
 CORE = Path(__file__).parents[1] / "core/transport"
 SOCKET = (CORE / "logs/socket.log").read_bytes()
+EFA = next((CORE / "cases").glob("36-*.log")).read_bytes()
 WORKER = "rdlc-w-gpu-worker-pkcfv"
 NODE = {"metadata": {"name": "bed", "labels": {}}, "status": {"nodeInfo": {"kernelVersion": "6.12.40"}}}
 JOBS = [
@@ -34,14 +35,21 @@ def ray_answer(state: str = "ALIVE") -> bytes:
     return json.dumps({"nodes": nodes, "jobs": JOBS}).encode()
 
 
-@pytest.fixture
-def eyes(tmp_path: Path) -> FakeEyes:
-    logs = tmp_path / "pods" / WORKER / "ray/session_1/logs"
-    logs.mkdir(parents=True)
-    (logs.parents[1] / "session_latest").symlink_to("session_1")
-    (logs / "worker-aa-02000000-77.out").write_bytes(b"HF_TOKEN=secret\n" + SOCKET)
+def write_logs(pods: Path, said: bytes) -> None:
+    """What Ray leaves in the pod of a worker."""
+    logs = pods / WORKER / "ray/session_1/logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    latest = logs.parents[1] / "session_latest"
+    if not latest.is_symlink():
+        latest.symlink_to("session_1")
+    (logs / "worker-aa-02000000-77.out").write_bytes(b"HF_TOKEN=secret\n" + said)
     (logs / "worker-bb-01000000-55.out").write_bytes(b"h:55:55 [0] NCCL INFO of an earlier job\n")
     (logs / "raylet.out").write_bytes(b"nothing here\n")
+
+
+@pytest.fixture
+def eyes(tmp_path: Path) -> FakeEyes:
+    write_logs(tmp_path / "pods", SOCKET)
     objects = {"rayclusters.ray.io": [RAYCLUSTER], "pods": deepcopy(PODS), "nodes": [NODE]}
     return FakeEyes(objects=objects, pods=tmp_path / "pods", answers={"ray": ray_answer()})
 
