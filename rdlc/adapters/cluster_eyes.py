@@ -7,12 +7,15 @@ import re
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, Any, Protocol
 from urllib.parse import quote, urlencode
 
 from rdlc.core.canonical import Json
+from rdlc.core.kube.answers import ClusterRefused, UnknownKind
 from rdlc.core.text import one_line
 from rdlc.errors import OutsideError, RdlcError
 
@@ -21,7 +24,6 @@ _PAGE = 250
 _PAGE_LIMIT_BYTES = 64 << 20
 _CHUNK_BYTES = 1 << 16
 _CALL_LIMIT_S = 60.0
-_PROGRAM_LIMIT_S = 900.0
 _TOLD_LIMIT_BYTES = 4096
 _PATHS = {
     "daemonsets.apps": "/apis/apps/v1",
@@ -31,7 +33,9 @@ _PATHS = {
 }
 _REASON = re.compile(r"Error from server(?: \((?P<reason>\w+)\))?: (?P<text>.*)", re.DOTALL)
 # The server answered, and its answer is no; everything else is a service that does not work.
-_REFUSALS = ("BadRequest", "Forbidden", "NotFound", "MethodNotAllowed", "Invalid")
+_ENDED = re.compile(r"command terminated with exit code ([0-9]{1,3})\b")
+_NOT_FOUND = "NotFound"
+_REFUSALS = ("BadRequest", "Forbidden", _NOT_FOUND, "MethodNotAllowed", "Invalid")
 
 
 class Place(Protocol):
@@ -53,25 +57,38 @@ class Place(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ExecEnd:
+    """How a program in a pod ended: None where the stream does not tell."""
+
+    exit_code: int | None
+    told: str
+
+
 class KubectlEyes:
     """One cluster through the user's own `kubectl`; `context` "" is the current one of the kubeconfig."""
 
     def __init__(self, *, context: str = "", kubectl: str = "kubectl") -> None:
         self._start = (kubectl, *((f"--context={context}",) if context else ()))
 
-    def get(self, kind: str, name: str, *, namespace: str) -> Mapping[str, Json] | None:
+    def get(self, kind: str, name: str, *, namespace: str | None) -> Mapping[str, Json] | None:
         """One object; None if there is none of that name."""
         try:
             return self._raw(f"{_path(kind, namespace)}/{quote(name, safe='')}")
-        except _NotFound as error:
-            # The kind itself may be unknown: then there is no such thing as one of that name.
-            if error.is_of_kind:
-                raise RdlcError(f"the cluster does not know `{kind}`", hint="install the KubeRay operator") from error
-            return None
+        except UnknownKind:
+            raise
+        except ClusterRefused as error:
+            if error.reason == _NOT_FOUND:
+                return None
+            raise
 
-    def list(self, kind: str, *, namespace: str | None, selector: str = "") -> Iterator[Mapping[str, Json]]:
+    def list(
+        self, kind: str, *, namespace: str | None, labels: str = "", fields: str = ""
+    ) -> Iterator[Mapping[str, Json]]:
         """The objects of a kind, one by one, a page in memory at a time."""
-        query = {"limit": str(_PAGE), **({"labelSelector": selector} if selector else {})}
+        query = {"limit": str(_PAGE)}
+        query |= {"labelSelector": labels} if labels else {}
+        query |= {"fieldSelector": fields} if fields else {}
         onward = ""
         while True:
             page = self._raw(
@@ -87,15 +104,30 @@ class KubectlEyes:
                 return
             onward = following
 
-    def run_python(self, place: Place, program: str, *arguments: str, stdout: Callable[[bytes], object]) -> None:
-        """Runs a Python program in a pod, through its stdin, and hands over what it prints."""
-        command = (
+    def exec(
+        self,
+        place: Place,
+        command: Sequence[str],
+        *,
+        stdin: bytes | Path = b"",
+        stdout: Callable[[bytes], object],
+        limit_s: float,
+    ) -> ExecEnd:
+        """Runs a program in a pod to its end, or until the stream breaks or the time is over."""
+        assert isinstance(stdin, bytes)
+        started = (
             *self._start, "exec", "-i", f"--namespace={place.namespace}", place.pod, f"--container={place.container}",
-            "--pod-running-timeout=10s", "--", "python3", "-", *arguments,
+            "--pod-running-timeout=10s", "--", *command,
         )  # fmt: skip
-        with _called(command, program.encode(), _PROGRAM_LIMIT_S) as output:
-            while chunk := os.read(output.fileno(), _CHUNK_BYTES):
-                stdout(chunk)
+        try:
+            with _called(started, stdin, limit_s) as output:
+                while chunk := os.read(output.fileno(), _CHUNK_BYTES):
+                    stdout(chunk)
+        except _ExitCode as error:
+            return ExecEnd(exit_code=error.exit_code, told=error.message)
+        except OutsideError as error:
+            return ExecEnd(exit_code=None, told=error.message)
+        return ExecEnd(exit_code=0, told="")
 
     def _raw(self, path: str) -> Mapping[str, Any]:
         command = (*self._start, "get", f"--request-timeout={_CALL_LIMIT_S:.0f}s", "--raw", path)
@@ -112,12 +144,12 @@ class KubectlEyes:
         return value
 
 
-class _NotFound(RdlcError):
-    """The server does not have it; `is_of_kind` if it does not know the kind."""
+class _ExitCode(RdlcError):
+    """A program in a pod ended with another exit code than 0."""
 
-    def __init__(self, message: str, *, is_of_kind: bool) -> None:
+    def __init__(self, message: str, *, exit_code: int) -> None:
         super().__init__(message)
-        self.is_of_kind = is_of_kind
+        self.exit_code = exit_code
 
 
 def _path(kind: str, namespace: str | None) -> str:
@@ -159,11 +191,12 @@ def _error(told: str, limit_s: float | None) -> RdlcError:
     found = _REASON.search(told)
     words = one_line((found["text"] if found else told).strip(), limit=400) or "it said nothing"
     if found is None:
-        if "command terminated with exit code" in told:
-            return RdlcError(f"the program in the pod failed: {words}")
+        if ended := _ENDED.search(told):
+            return _ExitCode(words, exit_code=int(ended[1]))
         return OutsideError(f"`kubectl`: {words}", hint="`kubectl cluster-info`")
-    if found["reason"] == "NotFound":
-        return _NotFound(words, is_of_kind="could not find the requested resource" in words)
-    if found["reason"] in _REFUSALS:
-        return RdlcError(f"{found['reason'].lower()}: {words}")
-    return OutsideError(f"the cluster: {words}")
+    reason = found["reason"] or ""
+    if reason not in _REFUSALS:
+        return OutsideError(f"the cluster: {words}")
+    if "could not find the requested resource" in words:
+        return UnknownKind("the cluster does not know this kind of object", reason=reason, hint="install KubeRay")
+    return ClusterRefused(f"{reason.lower()}: {words}", reason=reason)

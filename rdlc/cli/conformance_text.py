@@ -39,7 +39,7 @@ def show_conformance(console: Console, record: RunRecord) -> None:
 def _show_cluster(console: Console, record: RunRecord, cluster: ClusterRecord) -> None:
     met = sum(check.is_met is True for check in record.checks)
     where = printable(f"{cluster.namespace}/{cluster.name}")
-    write_line(console, f"  cluster   {where}: {met} of {len(record.checks)} checks as locked")
+    write_line(console, f"  cluster   {where}: {met} of {len(record.checks)} checks met")
     lines = list(_describe_pods(cluster.placements))
     for line in lines[:_SHOWN_PODS]:
         write_line(console, f"            {printable(line)}")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 from rdlc.core.canonical import Json
@@ -13,36 +14,37 @@ from rdlc.core.kube.pod_programs import RAY_PROGRAM
 from rdlc.core.kube.ray_answer import ANSWER_LIMIT_BYTES, JobSeen, RayAnswer, read_ray_answer
 from rdlc.core.text import one_line
 from rdlc.errors import InputError, Interrupted, RdlcError
+from rdlc.operations.cluster_ports import Container, ExecEnd
 
 Seen = TypeVar("Seen")
 Object = Mapping[str, Json]
 _RAYCLUSTER = "rayclusters.ray.io"
 _WHY_LIMIT = 300
+_PROGRAM_LIMIT_S = 900.0
 _NO_CLEAR: Clear = {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PodPlace:
-    """A container of a pod, to run a program in."""
-
-    namespace: str
-    pod: str
-    container: str
-
-
 class Eyes(Protocol):
-    """What looking needs of a cluster; every method may raise RdlcError or OutsideError saying why it cannot."""
+    """What looking needs of a cluster: a part of ClusterPort."""
 
-    def get(self, kind: str, name: str, *, namespace: str) -> Object | None:
+    def get(self, kind: str, name: str, *, namespace: str | None) -> Object | None:
         """One object; None if there is none of that name."""
         ...
 
-    def list(self, kind: str, *, namespace: str | None, selector: str = "") -> Iterator[Object]:
-        """The objects of a kind, one by one; of all namespaces, or of a kind without any, if that is None."""
+    def list(self, kind: str, *, namespace: str | None, labels: str = "", fields: str = "") -> Iterator[Object]:
+        """The objects of a kind, one by one."""
         ...
 
-    def run_python(self, place: PodPlace, program: str, *arguments: str, stdout: Callable[[bytes], object]) -> None:
-        """Runs a Python program in a pod and hands over what it prints; raises RdlcError unless it ended with 0."""
+    def exec(
+        self,
+        place: Container,
+        command: Sequence[str],
+        *,
+        stdin: bytes | Path = b"",
+        stdout: Callable[[bytes], object],
+        limit_s: float,
+    ) -> ExecEnd:
+        """Runs a program in a pod to its end, or until the stream breaks or the time is over."""
         ...
 
 
@@ -66,11 +68,10 @@ def look(eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO
             f"there is no RayCluster `{one_line(name)}` in namespace `{one_line(namespace)}`",
             hint=f"`kubectl get rayclusters -n {one_line(namespace)}`",
         )
-    selector = f"ray.io/cluster={name}"
     pods = sorted(
         (
             read_pod(pod, clear=clear)
-            for pod in eyes.list("pods", namespace=namespace, selector=selector)
+            for pod in eyes.list("pods", namespace=namespace, labels=f"ray.io/cluster={name}")
             # A server that ignores selectors must not bring another cluster's pods in.
             if belongs_to(pod, name)
         ),
@@ -90,6 +91,19 @@ def look(eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO
         unseen=unseen,
     )
     return Look(seen=seen, jobs=None if ray is None else ray.jobs)
+
+
+def run_python(eyes: Eyes, place: Container, program: str, *arguments: str, stdout: Callable[[bytes], object]) -> None:
+    """Runs a Python program in a pod and hands over what it prints; raises RdlcError unless it ended with 0."""
+    # Through stdin: a command stands in the address of the request, and proxies cut long ones.
+    end = eyes.exec(
+        place, ("python3", "-", *arguments), stdin=program.encode("ascii"), stdout=stdout, limit_s=_PROGRAM_LIMIT_S
+    )
+    told = one_line(end.told.strip(), limit=_WHY_LIMIT)
+    if end.exit_code is None:
+        raise RdlcError(f"the stream from pod `{place.pod}` broke off{f': {told}' if told else ''}")
+    if end.exit_code != 0:
+        raise RdlcError(f"the program in pod `{place.pod}` ended with {end.exit_code}{f': {told}' if told else ''}")
 
 
 def main_container(pod: PodSeen) -> str:
@@ -118,7 +132,7 @@ def _look_at_nodes(eyes: Eyes, pods: Sequence[PodSeen]) -> tuple[NodeSeen, ...]:
 
 def _look_at_plugins(eyes: Eyes) -> Mapping[str, str]:
     serving = eyes.list("pods", namespace=PLUGIN_NAMESPACE)
-    operator = eyes.list("pods", namespace=None, selector=OPERATOR_SELECTOR)
+    operator = eyes.list("pods", namespace=None, labels=OPERATOR_SELECTOR)
     return find_plugins(chain(serving, operator))
 
 
@@ -133,6 +147,6 @@ def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen]) -> RayAnswer:
         if len(said) > ANSWER_LIMIT_BYTES:
             raise InputError("says more than was asked for", file=head.name)
 
-    place = PodPlace(namespace=namespace, pod=head.name, container=main_container(head))
-    eyes.run_python(place, RAY_PROGRAM, stdout=take)
+    place = Container(namespace=namespace, pod=head.name, container=main_container(head))
+    run_python(eyes, place, RAY_PROGRAM, stdout=take)
     return read_ray_answer(bytes(said), name=head.name)

@@ -14,8 +14,9 @@ from rdlc.core.kube.pod_programs import LOGS_PROGRAM
 from rdlc.core.text import one_line
 from rdlc.core.transport.excerpt import Excerpt
 from rdlc.errors import Interrupted, RdlcError
+from rdlc.operations.cluster_ports import Container
 from rdlc.operations.collect_logs import Collector
-from rdlc.operations.look_cluster import Eyes, PodPlace, main_container
+from rdlc.operations.look_cluster import Eyes, main_container, run_python
 from rdlc.operations.reporting import Reporter
 
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
@@ -45,9 +46,9 @@ def keep_pod_logs(
     keeper = _Keeper(record, collector)
     for pod in seen.pods:
         container = main_container(pod)
-        place = PodPlace(namespace=seen.cluster.namespace, pod=pod.name, container=container)
+        place = Container(namespace=seen.cluster.namespace, pod=pod.name, container=container)
         try:
-            keeper.read(pod, partial(eyes.run_python, place, LOGS_PROGRAM, job))
+            keeper.read(pod, partial(run_python, eyes, place, LOGS_PROGRAM, job))
         except Interrupted:
             raise
         except _TooMuch as error:

@@ -40,6 +40,9 @@ class ReadApi:
     asked: list[str] = field(default_factory=list)
 
 
+_API = web.AppKey("api", ReadApi)
+
+
 @contextmanager
 def serve(api: ReadApi, kubeconfig: Path) -> Iterator[None]:
     """Serves it on loopback until the end, and writes the kubeconfig that names it."""
@@ -51,7 +54,7 @@ def serve(api: ReadApi, kubeconfig: Path) -> Iterator[None]:
     async def main() -> None:
         nonlocal port
         app = web.Application()
-        app["api"] = api
+        app[_API] = api
         app.router.add_route("*", "/{path:.*}", _answer)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
@@ -88,7 +91,7 @@ def _kubeconfig(port: int) -> str:
 
 
 async def _answer(request: web.Request) -> web.StreamResponse:
-    api: ReadApi = request.app["api"]
+    api: ReadApi = request.app[_API]
     api.asked.append(f"{request.method} {request.path_qs}")
     parts = [part for part in request.path.split("/") if part]
     if found := _discover(parts):
@@ -97,6 +100,8 @@ async def _answer(request: web.Request) -> web.StreamResponse:
     namespace = None
     if rest[:1] == ["namespaces"]:
         namespace, rest = rest[1], rest[2:]
+    if not rest:
+        return _status(404, "NotFound", "the server could not find the requested resource")
     plural, *names = rest
     if plural in api.forbidden:
         return _status(403, "Forbidden", f'{plural} is forbidden: User "me" cannot list resource "{plural}"')

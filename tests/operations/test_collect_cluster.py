@@ -135,10 +135,11 @@ def test_what_cannot_be_seen_is_said_and_does_not_end_it(eyes: FakeEyes, collect
 
     done = collect(voice=voice)
 
+    words = f"the program in pod `{WORKER}` ended with 1: exec is forbidden"
     assert done.record.cluster is not None
     assert done.record.cluster.unseen == {"nodes": "nodes is forbidden"}
-    assert voice.warnings == [f"the logs of pod {WORKER} cannot be read: exec is forbidden"]
-    assert done.record.observed[f"logs of {WORKER}"] == "not measured: exec is forbidden"
+    assert voice.warnings == [f"the logs of pod {WORKER} cannot be read: {words}"]
+    assert done.record.observed[f"logs of {WORKER}"] == f"not measured: {words}"
     assert done.report.judged.finding == "unknown"
 
 

@@ -67,7 +67,7 @@ def see(
 
 def worker(pods: list[dict[str, Any]], number: int = 0) -> dict[str, Any]:
     """One of the workers among the pods of a list."""
-    return [pod for pod in pods if pod["metadata"]["labels"]["ray.io/node-type"] == "worker"][number]
+    return [pod for pod in pods if pod["metadata"]["labels"].get("ray.io/node-type") == "worker"][number]
 
 
 def status_of(pod: dict[str, Any]) -> dict[str, Any]:
