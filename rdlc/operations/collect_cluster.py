@@ -78,7 +78,7 @@ def _collect(
     sightings = Sightings(after=seen)
     keep_sighting(path, AFTER, seen, collector)
     job = found.jobs[-1] if found.jobs else None
-    logs = keep_pod_logs(seen, job.job_id if job else "", path, eyes=eyes, collector=collector, reporter=reporter)
+    logs = keep_pod_logs(seen, job, path, eyes=eyes, collector=collector, reporter=reporter)
     report = prove_logs(path, NOTHING_DUE, collector)
     jobs = {"Ray job": one_line(f"{job.submission_id or job.job_id} ({job.status})")} if job else {}
     record = RunRecord(

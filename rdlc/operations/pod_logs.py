@@ -11,6 +11,7 @@ from typing import Protocol
 from rdlc.core.kube.frames import AllRead, FileEnd, FileLine, FileLost, FileStart, Frame, FrameReader
 from rdlc.core.kube.observed import ClusterSeen, PodSeen
 from rdlc.core.kube.pod_programs import LOGS_PROGRAM
+from rdlc.core.kube.ray_answer import JobSeen
 from rdlc.core.text import one_line
 from rdlc.core.transport.excerpt import Excerpt
 from rdlc.errors import Interrupted, RdlcError
@@ -37,18 +38,19 @@ class PodLogs:
 
 
 def keep_pod_logs(
-    seen: ClusterSeen, job: str, record: Path, *, eyes: Eyes, collector: Collector, reporter: Reporter
+    seen: ClusterSeen, job: JobSeen | None, record: Path, *, eyes: Eyes, collector: Collector, reporter: Reporter
 ) -> PodLogs:
     """Writes what is kept of the logs of every pod; a pod that cannot be asked is named, with the reason.
 
-    `job` is the Ray job whose workers' logs count, "" for all. Raises RdlcError for more than a record holds.
+    `job` is the one of Ray whose logs count, None for all. Raises RdlcError for more than a record holds.
     """
     keeper = _Keeper(record, collector)
+    of_job = (job.job_id, job.submission_id) if job else ()
     for pod in seen.pods:
         container = main_container(pod)
         place = Container(namespace=seen.cluster.namespace, pod=pod.name, container=container)
         try:
-            keeper.read(pod, partial(run_python, eyes, place, LOGS_PROGRAM, job))
+            keeper.read(pod, partial(run_python, eyes, place, LOGS_PROGRAM, *of_job))
         except Interrupted:
             raise
         except _TooMuch as error:

@@ -28,13 +28,17 @@ print(json.dumps({"nodes": nodes, "jobs": jobs}))
 """
 
 # Each file below Ray's session folder or named by NCCL_DEBUG_FILE, with its lines that speak of NCCL or gloo.
-# The first argument is the job whose workers' logs count; empty means every job's.
+# The arguments are the id of the job whose workers' logs count, and the one it was submitted with; empty is any.
+# A worker's log says its job in a line of its own: started before its job, it has none in its file's name.
 LOGS_PROGRAM = """
 import glob, hashlib, json, os, re, sys
 
-job = sys.argv[1] if len(sys.argv) > 1 else ""
+job, submission = (*sys.argv[1:], "", "")[:2]
 speaks = re.compile(rb"NCCL|(?i:gloo)")
 worker = re.compile(r"worker-[0-9a-f]+-([0-9a-f]{8})-([0-9]+)[.](?:out|err)")
+said = re.compile(rb"^:job_id:([0-9a-f]{8})$", re.MULTILINE)
+# What Ray forwards to a driver stands in the workers' own logs.
+forwarded = re.compile(rb"(?:\x1b\\[[0-9;]*m)?[(][^()]{0,200}pid=[0-9]+")
 tmp = os.path.join(os.environ.get("RAY_TMPDIR") or "/tmp", "ray")
 out = sys.stdout.buffer
 
@@ -57,16 +61,34 @@ def session_files():
             if name.endswith((".out", ".err", ".log")):
                 yield os.path.join(folder, name)
 
-def other_pids(paths):
-    matches = [found for found in map(worker.fullmatch, map(os.path.basename, paths)) if found]
-    ours = {found[2] for found in matches if found[1] == job}
-    return {found[2] for found in matches if found[1] != job} - ours if job else set()
+def job_of(path, found):
+    try:
+        with open(path, "rb") as file:
+            line = said.search(file.read(4096))
+    except OSError:
+        line = None
+    return line[1].decode() if line else found[1].replace("ffffffff", "")
+
+def sort_out(paths):
+    "The paths that are of no other job, and the processes of other jobs."
+    ours, pids, foreign = [], set(), set()
+    for path in paths:
+        name = os.path.basename(path)
+        found = worker.fullmatch(name)
+        of = job_of(path, found) if found else ""
+        if found:
+            (foreign if job and of not in ("", job) else pids).add(found[2])
+        is_driver = submission and name.startswith("job-driver-") and name != "job-driver-%s.log" % submission
+        if not is_driver and not (job and of not in ("", job)):
+            ours.append(path)
+    return ours, foreign - pids
 
 def tell(kind, **fields):
     out.write(kind + json.dumps(fields).encode() + b"\\n")
 
 def read(path):
     digest, lines, kept = hashlib.sha256(), 0, 0
+    is_driver = os.path.basename(path).startswith("job-driver-")
     with open(path, "rb") as file:
         tell(b"F", path=path)
         whole = True
@@ -74,21 +96,18 @@ def read(path):
             digest.update(part)
             starts, whole = whole, part.endswith(b"\\n")
             lines += starts
-            if starts and speaks.search(part):
+            if starts and speaks.search(part) and not (is_driver and forwarded.match(part)):
                 kept += 1
                 out.write(b"L" + part.rstrip(b"\\r\\n").replace(b"\\0", b"") + b"\\n")
         tell(b"E", lines=lines, kept=kept, sha256=digest.hexdigest())
 
 session = list(session_files())
-foreign = other_pids(session)
+ours, foreign = sort_out(session)
 patterns = dict.fromkeys(re.sub("%[hp]", "*", re.sub(r"[*?[]", "?", name)) for name in debug_files() if name)
 named = sorted({path for pattern in patterns for path in glob.glob(pattern)})
-left = 0
-for path in dict.fromkeys(session + named):
-    found = worker.fullmatch(os.path.basename(path))
-    is_other = bool(job and found and found[1] != job)
-    is_other = is_other or bool(path in named and foreign & set(re.findall("[0-9]+", os.path.basename(path))))
-    if is_other:
+left = len(session) - len(ours)
+for path in dict.fromkeys(ours + named):
+    if path in named and foreign & set(re.findall("[0-9]+", os.path.basename(path))):
         left += 1
     elif os.path.isfile(path) and not os.path.islink(path):
         try:

@@ -73,6 +73,29 @@ def test_a_job_takes_only_the_files_of_its_own_workers(logs: Path, tmp_path: Pat
     assert frames[-1] == AllRead(num_left_out=2)
 
 
+def test_a_worker_that_was_started_before_its_job_says_the_job_in_its_log(logs: Path, tmp_path: Path) -> None:
+    for job, pid in (("01000000", 55), ("02000000", 77)):
+        said = f":job_id:{job}\n:actor_name:RayTrainWorker\nNCCL of {job}\n".encode()
+        (logs / f"worker-ab-ffffffff-{pid}.out").write_bytes(said)
+        (tmp_path / f"nccl.host.{pid}.log").write_bytes(b"NCCL\n")
+
+    frames = read(tmp_path, "02000000", "mine", NCCL_DEBUG_FILE=str(tmp_path / "nccl.%h.%p.log"))
+
+    assert set(lines(frames, tmp_path)) == {"worker-ab-ffffffff-77.out", "nccl.host.77.log"}
+
+
+def test_a_driver_is_of_its_own_submission_and_what_ray_forwards_to_it_is_not_told_twice(
+    logs: Path, tmp_path: Path
+) -> None:
+    told = b"\x1b[36m(f pid=8, ip=10.0.0.1)\x1b[0m h:8:8 [0] NCCL INFO x\n(f pid=9) NCCL\nh:3:3 [0] NCCL INFO own\n"
+    for submission in ("mine", "other"):
+        (logs / f"job-driver-{submission}.log").write_bytes(told)
+
+    kept = lines(read(tmp_path, "02000000", "mine"), tmp_path)
+
+    assert kept == {"job-driver-mine.log": [b"h:3:3 [0] NCCL INFO own\n"]}
+
+
 def test_a_line_that_never_ends_and_bytes_of_any_kind_do_no_harm(logs: Path, tmp_path: Path) -> None:
     (logs / "worker.out").write_bytes(b"NCCL " + b"x" * 10_000 + b"\n\xff\0NCCL\n")
 
