@@ -7,10 +7,11 @@ from rich.console import Console
 from rdlc.cli.console import write_line
 from rdlc.core.canonical import Json
 from rdlc.core.kube.cluster_record import ClusterRecord, Placement
-from rdlc.core.record import RunRecord
+from rdlc.core.record import Check, RunRecord
 from rdlc.core.text import printable
 
 _SHOWN_PODS = 16
+_LINE = 100
 
 
 def conformance_rows(record: RunRecord) -> list[Json]:
@@ -30,10 +31,24 @@ def show_conformance(console: Console, record: RunRecord) -> None:
     """The cluster with its pods, and each question whose answer is not as locked, or not known."""
     if record.cluster is not None:
         _show_cluster(console, record, record.cluster)
+    # Where no worker reported, all of their questions are open, and that is said once.
+    is_open = bool(record.ranks) and record.cluster is None
     for check in record.checks:
-        # Where no worker reported, all of their questions are open, and that is said once.
-        if check.is_met is False or (check.is_met is None and record.ranks):
-            write_line(console, f"  {printable(check.name)}: locked {check.locked}, found {check.found}")
+        if check.is_met is False or (check.is_met is None and is_open):
+            _show_check(console, check)
+    missing = [check.name for check in record.checks if check.is_met is None]
+    if missing and record.cluster is not None:
+        write_line(console, f"  not measured: {printable(', '.join(missing))}")
+
+
+def _show_check(console: Console, check: Check) -> None:
+    line = f"  {check.name}: locked {check.locked}, found {check.found}"
+    if len(line) <= _LINE:
+        write_line(console, printable(line))
+        return
+    write_line(console, printable(f"  {check.name}"))
+    write_line(console, printable(f"    locked  {check.locked}"))
+    write_line(console, printable(f"    found   {check.found}"))
 
 
 def _show_cluster(console: Console, record: RunRecord, cluster: ClusterRecord) -> None:
@@ -46,7 +61,7 @@ def _show_cluster(console: Console, record: RunRecord, cluster: ClusterRecord) -
     if len(lines) > _SHOWN_PODS:
         write_line(console, f"            and {len(lines) - _SHOWN_PODS} more pods; all with --json")
     for what, why in cluster.unseen.items():
-        write_line(console, f"            {printable(what)}: not measured: {printable(why)}")
+        write_line(console, f"            {printable(what)} could not be seen: {printable(why)}")
 
 
 def _describe_pods(placements: tuple[Placement, ...]) -> Iterator[str]:

@@ -149,4 +149,7 @@ def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen]) -> RayAnswer:
 
     place = Container(namespace=namespace, pod=head.name, container=main_container(head))
     run_python(eyes, place, RAY_PROGRAM, stdout=take)
+    # An exec that lost its stream can end like one that did not.
+    if not said.endswith(b"\n"):
+        raise RdlcError(f"the answer of pod `{head.name}` broke off")
     return read_ray_answer(bytes(said), name=head.name)

@@ -62,7 +62,7 @@ def test_a_fallback_is_shown_loudly_and_named_before_anything_else(api: ReadApi,
 
     assert (done.code, done.out.splitlines()[0]) == (1, "wrong-transport  rdlc-w")
     assert "!!! FELL BACK TO A SLOWER TRANSPORT" in done.out
-    assert f"  one image: locked the same in every pod, found {OLD} in {worker(PODS)['metadata']['name']};" in done.out
+    assert f"    found   {OLD} in {worker(PODS)['metadata']['name']};" in done.out
 
 
 def test_a_cluster_that_is_not_one_thing_ends_with_1(api: ReadApi, rdlc: Rdlc) -> None:
@@ -83,7 +83,7 @@ def test_a_role_of_one_namespace_still_makes_a_record(api: ReadApi, rdlc: Rdlc) 
     done = rdlc(*TARGET)
 
     assert done.code == 0
-    assert 'nodes: not measured: forbidden: nodes is forbidden: User "me" cannot list resource "nodes"' in done.out
+    assert 'nodes could not be seen: forbidden: nodes is forbidden: User "me" cannot list resource "nodes"' in done.out
 
 
 def test_an_exec_that_breaks_off_is_said_and_its_pod_is_not_measured(api: ReadApi, rdlc: Rdlc) -> None:
@@ -93,7 +93,7 @@ def test_an_exec_that_breaks_off_is_said_and_its_pod_is_not_measured(api: ReadAp
 
     assert (done.code, done.out.splitlines()[0]) == (1, "unproven  rdlc-w")
     assert f"warning: the logs of pod {WORKER} cannot be read: " in done.err
-    assert "Ray nodes: not measured: " in done.out
+    assert "Ray nodes could not be seen: the answer of pod `rdlc-w-head-mj8sc` broke off" in done.out
 
 
 def test_what_is_not_there_or_not_allowed_is_one_clear_line(api: ReadApi, rdlc: Rdlc) -> None:

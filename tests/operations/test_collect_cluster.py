@@ -32,7 +32,7 @@ def ray_answer(state: str = "ALIVE") -> bytes:
         {"node_id": f"{number}", "node_ip": pod["status"]["podIP"], "state": state, "is_head_node": False, "gpus": "4"}
         for number, pod in enumerate(PODS)
     ]
-    return json.dumps({"nodes": nodes, "jobs": JOBS}).encode()
+    return json.dumps({"nodes": nodes, "jobs": JOBS}).encode() + b"\n"
 
 
 def write_logs(pods: Path, said: bytes) -> None:
