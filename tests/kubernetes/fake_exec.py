@@ -35,8 +35,12 @@ class Api(Protocol):
     """What `exec` needs of the server's state."""
 
     exec_faults: list[ExecFault]
-    environment: Callable[[str], Mapping[str, str]]
     executed: list[tuple[str, list[str]]]
+
+    @property
+    def environment(self) -> Callable[[str], Mapping[str, str]]:
+        """What programs in a pod see on top of this machine's environment."""
+        ...
 
 
 async def run_exec(request: web.Request, pod: str, api: Api) -> web.StreamResponse:
