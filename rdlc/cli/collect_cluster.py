@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
 from rdlc import __version__
-from rdlc.adapters.cluster_eyes import KubectlEyes
+from rdlc.adapters.kubernetes.cluster import KubectlCluster
+from rdlc.adapters.kubernetes.program import Kubectl
 from rdlc.cli.conformance_text import cluster_row, conformance_rows, show_conformance
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session
@@ -54,8 +56,10 @@ def collect_from_cluster(
         runs=project_runs() or Path.cwd() / "runs",
         tool=f"rdlc {__version__}",
     )
-    eyes = KubectlEyes(context=context)
-    result = collect_cluster(request, eyes=eyes, collector=LocalCollector(), reporter=session)
+    # What kubectl finds out of a server is kept for this call alone: a later one may be another cluster's.
+    with TemporaryDirectory(prefix="rdlc-kubectl-") as cache:
+        eyes = KubectlCluster(Kubectl(cache=Path(cache), context=context))
+        result = collect_cluster(request, eyes=eyes, collector=LocalCollector(), reporter=session)
     status = _status(result)
     return Answer(
         status=status,

@@ -7,8 +7,11 @@ They only read. Ray's job record holds the environment of a job in clear, so wha
 RAY_PROGRAM = """
 import json, os, urllib.request
 
+# Ray's own name for it; the port of the pod is what KubeRay leaves.
+server = os.environ.get("RAY_API_SERVER_ADDRESS") or "http://127.0.0.1:8265"
+
 def ask(path):
-    request = urllib.request.Request("http://127.0.0.1:8265" + path)
+    request = urllib.request.Request(server.rstrip("/") + path)
     if os.environ.get("RAY_AUTH_TOKEN"):
         request.add_header("Authorization", "Bearer " + os.environ["RAY_AUTH_TOKEN"])
     with urllib.request.urlopen(request, timeout=30) as answer:
