@@ -131,6 +131,25 @@ def test_a_cluster_that_is_not_one_thing_ends_with_1(api: FakeApi, rdlc: Rdlc) -
     assert document["cluster"]["images"] == {f"registry.local/ray@{IMAGE}": 5}
 
 
+def test_two_collected_clusters_are_listed_and_compared(api: FakeApi, rdlc: Rdlc) -> None:
+    rdlc(*TARGET, "--name", "first")
+    a_worker(api)["restartCount"] = 1
+    node = api.find("nodes", "bed")
+    assert node is not None
+    node["status"]["nodeInfo"]["kernelVersion"] = "6.12.99"
+    rdlc(*TARGET, "--name", "second")
+    first, second = (str(next(Path("runs").glob(f"{name}/*"))) for name in ("first", "second"))
+
+    verdicts = {row["name"]: row["verdict"] for row in rdlc("runs", "--json").document["runs"]}
+    compared = rdlc("diff", first, second)
+
+    assert verdicts == {"first": "collected", "second": "inconsistent"}
+    assert "nodes: kernel" in compared.out
+    assert "6.12.99" in compared.out
+    assert "not as due: container restarts: due 0, found 1 of gpu-1/ray-worker" in compared.out + compared.err
+    assert rdlc("verify", second).code == 0
+
+
 def test_a_role_of_one_namespace_still_makes_a_record(api: FakeApi, rdlc: Rdlc) -> None:
     api.forbidden = {("nodes", "*")}
 
