@@ -56,10 +56,13 @@ class Look:
     jobs: tuple[JobSeen, ...] | None
 
 
-def look(eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO_CLEAR) -> Look:
+def look(
+    eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO_CLEAR, is_starting: bool = False
+) -> Look:
     """The cluster at this moment; what the role may not see is left open, with the reason.
 
-    `clear` are values of environments that a lock shows anyway. Raises RdlcError if there is no such
+    `clear` are values of environments that a lock shows anyway. One that is starting gets a while until Ray
+    has counted its pods. Raises RdlcError if there is no such
     RayCluster, or its pods cannot be seen.
     """
     found = eyes.get(_RAYCLUSTER, name, namespace=namespace)
@@ -80,7 +83,7 @@ def look(eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO
     unseen: dict[str, str] = {}
     nodes = _try("nodes", unseen, lambda: _look_at_nodes(eyes, pods))
     plugins = _try("plugins", unseen, lambda: _look_at_plugins(eyes))
-    ray = _try("Ray nodes", unseen, lambda: _ask_ray(eyes, namespace, pods))
+    ray = _try("Ray nodes", unseen, lambda: _ask_ray(eyes, namespace, pods, due=len(pods) if is_starting else 0))
     seen = ClusterSeen(
         time=time,
         cluster=read_object(found, clear=clear),
@@ -136,7 +139,7 @@ def _look_at_plugins(eyes: Eyes) -> Mapping[str, str]:
     return find_plugins(chain(serving, operator))
 
 
-def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen]) -> RayAnswer:
+def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen], *, due: int) -> RayAnswer:
     head = next((pod for pod in pods if pod.group == HEAD and not pod.is_leaving), None)
     if head is None:
         raise RdlcError("there is no head pod to ask")
@@ -148,7 +151,7 @@ def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen]) -> RayAnswer:
             raise InputError("says more than was asked for", file=head.name)
 
     place = Container(namespace=namespace, pod=head.name, container=main_container(head))
-    run_python(eyes, place, RAY_PROGRAM, stdout=take)
+    run_python(eyes, place, RAY_PROGRAM, str(due), stdout=take)
     # An exec that lost its stream can end like one that did not.
     if not said.endswith(b"\n"):
         raise RdlcError(f"the answer of pod `{head.name}` broke off")
