@@ -9,6 +9,7 @@ from types import FrameType
 from rich.console import Console
 
 from rdlc import __version__
+from rdlc.cli.conformance_text import cluster_row, conformance_rows, show_conformance
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session
 from rdlc.cli.lock import read_settings
@@ -76,6 +77,8 @@ def _answer(result: RunResult) -> Answer:
             "divergence": _divergence(result),
             "evidence": list(record.evidence),
             "transport": None if record.transport is None else record.transport.payload(),
+            "conformance": conformance_rows(record),
+            "cluster": cluster_row(record),
             "remarks": list(record.remarks),
             "package_setup": record.observed.get(SETUP),
             "drift": _drift_rows(record.drift),
@@ -123,9 +126,7 @@ def _show_findings(console: Console, record: RunRecord) -> None:
         write_line(console, f"  outcome   {record.outcome}")
     if setup := record.observed.get(SETUP):
         write_line(console, f"  packages  set up in {setup}")
-    for check in record.checks if record.ranks else ():
-        if not check.is_met:
-            write_line(console, f"  {check.name}: locked {check.locked}, found {check.found}")
+    show_conformance(console, record)
     for number, remark in enumerate(record.remarks):
         write_line(console, f"  {'' if number else 'result':<8}  {remark}")
 

@@ -238,6 +238,9 @@ def _record_remarks(record: RunRecord, *, lock_id: str) -> tuple[str, ...]:
     if record.status != "finished":
         reason = f": {record.reason}" if record.reason else ""
         remarks.append(f"the run is `{record.status}`, not `finished`{reason}")
+    remarks += [
+        f"not as locked: {c.name}: locked {c.locked}, found {c.found}" for c in record.checks if c.is_met is False
+    ]
     for section, drifts in groupby(record.drift, key=lambda drift: drift.section):
         first, *others = drifts
         more = f" and {len(others)} more" if others else ""
