@@ -107,8 +107,8 @@ def test_head_out_of_memory_is_named_before_the_workers_that_wait_for_it() -> No
 
 
 _TOLD = {
-    "auth": "The RayCluster spec is invalid ray-train/rdlc-auth: authOptions.mode is 'token' but minimum Ray version is "
-    "2.52.0, got 2.50.0",
+    "auth": "The RayCluster spec is invalid ray-train/rdlc-auth: "
+    "authOptions.mode is 'token' but minimum Ray version is 2.52.0, got 2.50.0",
     "long-name": "The RayCluster metadata is invalid "
     "ray-train/rdlc-aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeee1234567: "
     "RayCluster name should be no more than 53 characters",
