@@ -34,11 +34,7 @@ from rdlc.operations.record_files import read_workers
 from rdlc.operations.recording import in_record, settle_interrupted
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run import Driving, drive
-<<<<<<< HEAD
 from rdlc.operations.sightings import load_sightings
-from rdlc.operations.transport_proof import prove_logs, prove_transport
-=======
->>>>>>> main
 
 PICTURE_FILE = "bandwidth.svg"
 # No size takes that long; a transport that hangs must come to an end.
