@@ -50,30 +50,44 @@ def free_ports(number: int) -> list[int]:
 @pytest.fixture
 def ray(tmp_path: Path) -> Iterator[tuple[str, Path]]:
     """A Ray of one node with its job server: its address, and the folder that its own lies in."""
-    # Ray's sockets lie below it, and their paths are short.
-    folder = Path(tempfile.mkdtemp(prefix="kp-", dir="/tmp"))
+    for attempt in range(3):
+        # Ray's sockets lie below it, and their paths are short.
+        folder = Path(tempfile.mkdtemp(prefix="kp-", dir="/tmp"))
+        log = tmp_path / f"ray-{attempt}.log"
+        process, address = start_ray(folder, log)
+        try:
+            # On a busy machine a part of Ray's own may give up on another, and all of it ends.
+            wait_for(lambda ray=process, at=address: ray.poll() is not None or ask(at, "/api/version"), "Ray's API")
+            if process.poll() is None:
+                yield address, folder
+                return
+        finally:
+            end(process)
+            shutil.rmtree(folder, ignore_errors=True)
+    raise AssertionError(log.read_text())
+
+
+def start_ray(folder: Path, log: Path) -> tuple["subprocess.Popen[bytes]", str]:
     ports = free_ports(5)
     names = ("port", "dashboard-port", "dashboard-agent-listen-port", "ray-client-server-port", "metrics-export-port")
     command = [
         sys.executable, "-m", "ray.scripts.scripts", "start", "--head", "--block", "--num-cpus=1", "--num-gpus=4",
-        "--node-ip-address=127.0.0.1", f"--temp-dir={folder / 'ray'}",
+        f"--temp-dir={folder / 'ray'}",
         *(f"--{name}={port}" for name, port in zip(names, ports, strict=True)),
     ]  # fmt: skip
     environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}
-    with (tmp_path / "ray.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment, start_new_session=True)
-    try:
-        address = f"http://127.0.0.1:{ports[1]}"
-        wait_for(lambda: ask(address, "/api/version"), "Ray's own API")
-        yield address, folder
-    finally:
-        process.send_signal(signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(60)
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=environment, start_new_session=True)
+    return process, f"http://127.0.0.1:{ports[1]}"
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    process.send_signal(signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(60)
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def ask(address: str, path: str, body: object = None) -> Any:
@@ -109,7 +123,8 @@ def test_a_job_that_a_real_ray_ran_is_collected_without_the_lines_of_another_one
     monkeypatch.chdir(tmp_path)
     raycluster, (head,) = deepcopy(RAYCLUSTER), [deepcopy(pod) for pod in PODS if "-head-" in pod["metadata"]["name"]]
     raycluster["spec"]["workerGroupSpecs"] = []
-    head["status"]["podIP"] = "127.0.0.1"
+    (node,) = ask(address, "/api/v0/nodes?detail=1")["data"]["result"]["result"]
+    head["status"]["podIP"] = node["node_ip"]
     with serving(FakeApi()) as api:
         api.environment = lambda pod: {"RAY_TMPDIR": str(folder), "RAY_API_SERVER_ADDRESS": address}
         api.put("rayclusters", raycluster)
