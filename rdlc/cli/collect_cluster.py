@@ -110,7 +110,7 @@ def _show(console: Console, status: str, result: CollectedCluster) -> None:
     of_job = f", of the last job {result.job}" if result.job else ""
     write_line(console, f"  files     {len(logs.kept)} of {logs.num_files} in the pods speak of NCCL or gloo{of_job}")
     if logs.num_left_out:
-        write_line(console, f"            {logs.num_left_out} of other jobs were left out")
+        write_line(console, f"            {logs.num_left_out} of other jobs left out")
     show_conformance(console, result.record)
     if result.report.judged.is_fine:
         write_line(console, f"  {describe_judgement(result.report.judged)}")

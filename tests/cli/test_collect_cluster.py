@@ -102,7 +102,7 @@ def test_a_run_over_efa_is_collected_and_verified(api: FakeApi, rdlc: Rdlc) -> N
     lines = done.out.splitlines()
     assert lines[0] == "collected  rdlc-w"
     assert lines[1] == "  files     1 of 2 in the pods speak of NCCL or gloo, of the last job 02000000"
-    assert lines[2] == "            1 of other jobs were left out"
+    assert lines[2] == "            1 of other jobs left out"
     assert lines[3] == "  cluster   ray-train/rdlc-w: 15 of 15 checks met"
     assert "transport: efa, proven by NCCL's own lines" in done.out
     assert rdlc("verify", str(only_record())).code == 0
