@@ -33,7 +33,8 @@ class DriftRefused(RdlcError):
 class RunRequest:
     """What `rdlc run` or `rdlc replay` was asked; `allow` maps a section to the reason.
 
-    `price` is what all nodes of the run cost, None where nobody said.
+    `price` is what all nodes of the run cost, None where nobody said. `is_detached` leaves a job on a cluster to
+    itself once it is submitted.
     """
 
     given: Path
@@ -43,6 +44,7 @@ class RunRequest:
     settings: Mapping[str, str]
     tool: str
     price: Price | None = None
+    is_detached: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
