@@ -3,7 +3,9 @@
 from pathlib import Path
 
 from rdlc.adapters.kubernetes import parcels
+from rdlc.adapters.workspace import records
 from rdlc.cli.wiring import LocalMachine
+from rdlc.errors import RdlcError
 from rdlc.operations.cluster_files import Parcel
 
 
@@ -28,6 +30,12 @@ class ClusterFiles:
     def size(self, path: Path) -> int:
         """How many bytes a file has; 0 if there is none."""
         return parcels.size(path)
+
+    def hold_record(self, path: Path) -> records.RecordFolder:
+        """Holds the folder of a record that exists."""
+        if records.is_held(path):
+            raise RdlcError("another rdlc is attached to this run", file=str(path))
+        return records.RecordFolder(path)
 
     def new_parcels(self) -> PodParcels:
         """For the archives of one collection."""

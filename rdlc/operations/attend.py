@@ -1,6 +1,7 @@
 """Attend a job that was submitted to a cluster: follow it, bring its files, judge it, take its cluster away."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def attend(
     site: Site,
 ) -> RunResult:
     """Follows the job to its end and closes the record; raises Detached on Ctrl-C."""
-    raycluster = _live(run, site)
+    raycluster = live_cluster(run, site)
     try:
         end, reason, gone = _follow(prepared, record, path, run, raycluster, pods, site)
     except KeyboardInterrupt:
@@ -123,7 +124,18 @@ def tell_verdict(run: StartedRun, result: RunResult, *, site: Site) -> None:
         site.reporter.note(f"the verdict on the transport could not be written onto the RayCluster: {error.message}")
 
 
-def _live(run: StartedRun, site: Site) -> Mapping[str, Json]:
+@contextmanager
+def take_over(path: Path, site: Site) -> Iterator[None]:
+    """Holds the record of a run that is gone back to, so that nobody else writes it; raises RdlcError if one does."""
+    folder = site.machine.hold_record(path)
+    try:
+        yield
+    finally:
+        folder.close(is_settled=True)
+
+
+def live_cluster(run: StartedRun, site: Site) -> Mapping[str, Json]:
+    """The RayCluster of a run as it is now; raises RdlcError if it is gone, or another has its name."""
     live = site.cluster.get(RAYCLUSTERS, run.name, namespace=run.namespace)
     metadata = live.get("metadata") if live else None
     if live is None or not isinstance(metadata, Mapping) or metadata.get("uid") != run.uid:

@@ -70,6 +70,8 @@ class PodStream:
         self._again_at = 0.0
         self._pause_s = _FIRST_PAUSE_S
         self.breaks = 0
+        # Whether anything was heard, be it only a sign of life.
+        self.is_alive = False
         self.ended: JobSeen | None = None
 
     def pump(self) -> None:
@@ -84,6 +86,7 @@ class PodStream:
             if not data:
                 break
             self._heard = self._last_good = now
+            self.is_alive = True
             self._pause_s = _FIRST_PAUSE_S
             if self._take(data):
                 return
@@ -160,6 +163,13 @@ class PodGone(RdlcError):
     """The pod that was followed does not exist any more."""
 
 
+def verdict(seen: JobSeen) -> Ended:
+    """How a job ended, by what Ray's job server says of it."""
+    if seen.status == "STOPPED":
+        return Ended(reason="stopped")
+    return Ended(reason="exited", exit_status=0 if seen.status == "SUCCEEDED" else seen.exit_code or 1)
+
+
 class ClusterJob:
     """A submitted job; the first stream is the head's, which says how it ended."""
 
@@ -192,9 +202,7 @@ class ClusterJob:
             return None
         for stream in self._streams[1:]:
             stream.drain()
-        if seen.status == "STOPPED" or self._stopped:
-            return Ended(reason="stopped")
-        return Ended(reason="exited", exit_status=0 if seen.status == "SUCCEEDED" else seen.exit_code or 1)
+        return Ended(reason="stopped") if self._stopped else verdict(seen)
 
     def stop(self) -> Ended:
         """Asks Ray to stop it, and waits until it has ended."""

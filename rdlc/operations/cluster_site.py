@@ -15,7 +15,7 @@ from rdlc.operations.cluster_job import Appender
 from rdlc.operations.cluster_ports import ClusterPort, Container
 from rdlc.operations.cluster_wait import RAYCLUSTERS, Clock, WaitListener
 from rdlc.operations.follow import Listener
-from rdlc.operations.machine import Machine
+from rdlc.operations.machine import Machine, Record
 from rdlc.operations.reporting import Reporter
 
 
@@ -24,6 +24,10 @@ class ClusterMachine(Machine, Appender, Protocol):
 
     def new_parcels(self) -> Parcels:
         """For the archives of one collection."""
+        ...
+
+    def hold_record(self, path: Path) -> Record:
+        """Holds the folder of a record that exists; raises RdlcError if a run that lives holds it."""
         ...
 
 
