@@ -7,6 +7,8 @@ from rich.console import Console
 
 from rdlc import __version__
 from rdlc.cli.collect_cluster import collect_from_cluster, find_cluster, read_name, transport_status
+from rdlc.cli.collect_run import STATUSES as RUN_STATUSES
+from rdlc.cli.collect_run import collect_left_run, is_left_run
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.paths import project_runs, shown
@@ -21,6 +23,7 @@ STATUSES = {
     "inconsistent": "a record was made of a cluster that is not one thing: mixed images, a lost pod or Ray node, ...",
     "unproven": "a record was made, and what its logs hold proves no transport",
     "wrong-transport": "a record was made of a run that fell back, or whose parts went over different transports",
+    **RUN_STATUSES,
 }
 
 
@@ -39,11 +42,16 @@ def command(
     PATH is a file or folder of its logs, such as a Ray session folder or what NCCL_DEBUG_FILE named. Only the
     lines that speak of NCCL or gloo are kept. The transport is judged as that of a run is.
 
+    PATH may also be the record of a run that was left on a cluster: its files are brought, and if its job has
+    ended it is judged and its RayCluster deleted.
+
     `raycluster/NAME` is a RayCluster on Kubernetes, asked through `kubectl` while its pods live: the same
     lines of every pod, which images they run, on which nodes, with which environment. Nothing is changed.
     """
     if cluster := find_cluster(given):
         return collect_from_cluster(session, cluster, name=name, namespace=namespace, context=context)
+    if is_left_run(given):
+        return collect_left_run(session, given[0], context=context)
     if namespace is not None or context:
         raise InputError("`--namespace` and `--context` are about raycluster/NAME", hint="`rdlc collect --help`")
     request = CollectRequest(

@@ -32,8 +32,7 @@ TRANSPORT_STATUS = {
 }
 
 
-def run_and_answer(
-    session: Session,
+def read_request(
     *,
     given: Path,
     kind: str,
@@ -41,9 +40,9 @@ def run_and_answer(
     is_rebaseline: bool = False,
     settings: tuple[str, ...] = (),
     price: str | None = None,
-) -> Answer:
-    """Runs and says how it went."""
-    request = RunRequest(
+) -> RunRequest:
+    """The request in the options of a command line."""
+    return RunRequest(
         given=given,
         kind=kind,
         is_rebaseline=is_rebaseline,
@@ -52,15 +51,20 @@ def run_and_answer(
         tool=f"rdlc {__version__}",
         price=None if price is None else read_node_price(price),
     )
+
+
+def run_and_answer(session: Session, request: RunRequest) -> Answer:
+    """Runs on this machine and says how it went."""
     try:
         with terminable(), RunProgress(session) as progress:
             result = execute(request, machine=LocalMachine(), reporter=session, listener=progress)
     except DriftRefused as refusal:
         return show_refusal(session, refusal)
-    return _answer(result)
+    return answer_of(result)
 
 
-def _answer(result: RunResult) -> Answer:
+def answer_of(result: RunResult) -> Answer:
+    """Says how a run went."""
     record = result.record
     return Answer(
         status=_status(result),

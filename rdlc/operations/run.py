@@ -62,7 +62,7 @@ def execute(request: RunRequest, *, machine: Machine, reporter: Reporter, listen
             secrets=secrets,
         )
         end, reason = drive(prepared, record, path, driving, machine, reporter, listener)
-        return _close_record(request, prepared, record, path, end, reason, machine)
+        return close_record(request, prepared, record, path, end, reason, machine)
 
     return in_record(request, prepared, work, machine=machine, reporter=reporter)
 
@@ -140,7 +140,7 @@ def _order(
     return Order(command=command, environment=environment.values, record=path, scratch=scratch, token=record.token)
 
 
-def _close_record(
+def close_record(
     request: RunRequest,
     prepared: Prepared,
     record: RunRecord,
@@ -149,6 +149,7 @@ def _close_record(
     reason: str,
     machine: Machine,
 ) -> RunResult:
+    """Judges what the run left and closes its record; offers it as baseline if it is due."""
     if end is None:
         settle_interrupted(record, path, machine=machine)
     collected = collect(prepared, record, path, end, reason, machine)

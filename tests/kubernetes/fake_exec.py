@@ -90,6 +90,7 @@ class _Session:
         self._process = process
         self._fault = fault
         self._sent = 0
+        self._is_broken = False
 
     async def run(self) -> None:
         given = asyncio.create_task(self._take())
@@ -98,16 +99,13 @@ class _Session:
             code = await self._process.wait()
             if self._fault and self._fault.kind in {"drop", "close", "lost-status"}:
                 await self._break(self._fault.kind)
-            else:
-                await _send(self._socket, _STATUS, _failure("", code) if code else b'{"status":"Success"}')
+            elif not self._is_broken:
+                await self._send(_STATUS, _failure("", code) if code else b'{"status":"Success"}')
                 await self._socket.close()
-        except (ConnectionError, _Broken):
-            # As a kubelet does: the client is gone, and the program goes on.
-            pass
         finally:
             given.cancel()
-            with suppress(asyncio.CancelledError, ConnectionError):
-                await given
+            if self._process.returncode is None:  # the server itself is shut down
+                self._process.kill()
 
     async def _give(self, channel: int, stream: Any) -> None:
         fault = self._fault
@@ -115,20 +113,29 @@ class _Session:
             if fault and fault.kind in {"drop", "close"} and channel == _STDOUT:
                 left = max(0, fault.after_bytes - self._sent)
                 if len(piece) > left:
-                    await _send(self._socket, channel, piece[:left])
+                    await self._send(channel, piece[:left])
                     await self._break(fault.kind)
             if channel == _STDOUT:
                 self._sent += len(piece)
-            await _send(self._socket, channel, piece)
+            await self._send(channel, piece)
+
+    async def _send(self, channel: int, data: bytes) -> None:
+        # As with a kubelet: when the client is gone, the program goes on.
+        if self._is_broken:
+            return
+        try:
+            await _send(self._socket, channel, data)
+        except ConnectionError:
+            self._is_broken = True
 
     async def _break(self, kind: str) -> None:
+        if self._is_broken:
+            return
+        self._is_broken = True
         if kind == "drop" and self._request.transport is not None:
             self._request.transport.abort()
         else:
             await self._socket.close()
-        # What still comes is drained, so that the program is not stopped by a full pipe.
-        _drain(self._process)
-        raise _Broken
 
     async def _take(self) -> None:
         stdin = self._process.stdin
@@ -143,23 +150,6 @@ class _Session:
                     await stdin.drain()
         with suppress(ConnectionError):
             stdin.close()
-
-
-class _Broken(Exception):
-    """The stream was cut on purpose."""
-
-
-_DRAINS: set[Any] = set()
-
-
-def _drain(process: Any) -> None:
-    async def drain() -> None:
-        await asyncio.gather(process.stdout.read(), process.stderr.read())
-        await process.wait()
-
-    task = asyncio.ensure_future(drain())
-    _DRAINS.add(task)
-    task.add_done_callback(_DRAINS.discard)
 
 
 async def _send(socket: web.WebSocketResponse, channel: int, data: bytes) -> None:
