@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from rdlc.core.canonical import Json
-from rdlc.core.kube.objects import Clear, belongs_to, read_node, read_object, read_pod
+from rdlc.core.kube.objects import Clear, belongs_to, read_groups, read_node, read_object, read_pod
 from rdlc.core.kube.observed import HEAD, ClusterSeen, NodeSeen, PodSeen
 from rdlc.core.kube.plugins import OPERATOR_SELECTOR, PLUGIN_NAMESPACE, find_plugins
 from rdlc.core.kube.pod_programs import RAY_PROGRAM
@@ -57,12 +57,12 @@ class Look:
 
 
 def look(
-    eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO_CLEAR, is_starting: bool = False
+    eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO_CLEAR, asked: Object | None = None
 ) -> Look:
     """The cluster at this moment; what the role may not see is left open, with the reason.
 
-    `clear` are values of environments that a lock shows anyway. One that is starting gets a while until Ray
-    has counted its pods. Raises RdlcError if there is no such
+    `clear` are values of environments that were asked for. `asked` is what it was created from a moment ago:
+    then it gets a while until Ray has counted its pods. Raises RdlcError if there is no such
     RayCluster, or its pods cannot be seen.
     """
     found = eyes.get(_RAYCLUSTER, name, namespace=namespace)
@@ -83,7 +83,7 @@ def look(
     unseen: dict[str, str] = {}
     nodes = _try("nodes", unseen, lambda: _look_at_nodes(eyes, pods))
     plugins = _try("plugins", unseen, lambda: _look_at_plugins(eyes))
-    ray = _try("Ray nodes", unseen, lambda: _ask_ray(eyes, namespace, pods, due=len(pods) if is_starting else 0))
+    ray = _try("Ray nodes", unseen, lambda: _ask_ray(eyes, namespace, pods, due=len(pods) if asked is not None else 0))
     seen = ClusterSeen(
         time=time,
         cluster=read_object(found, clear=clear),
@@ -92,6 +92,7 @@ def look(
         plugins=plugins,
         ray_nodes=None if ray is None else ray.nodes,
         unseen=unseen,
+        asked=None if asked is None else read_groups(asked),
     )
     return Look(seen=seen, jobs=None if ray is None else ray.jobs)
 
