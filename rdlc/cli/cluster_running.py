@@ -13,7 +13,7 @@ import click
 from rich.console import Console
 
 from rdlc.adapters.kubernetes.cluster import KubectlCluster
-from rdlc.adapters.kubernetes.program import Kubectl
+from rdlc.adapters.kubernetes.program import Kubectl, current_context
 from rdlc.cli.cluster_progress import ClusterProgress
 from rdlc.cli.cluster_wiring import LocalClusterMachine
 from rdlc.cli.console import write_line
@@ -104,8 +104,10 @@ def run_where_asked(session: Session, request: RunRequest, options: ClusterOptio
 
 def _run_there(session: Session, request: RunRequest, options: ClusterOptions) -> Answer:
     machine = LocalClusterMachine()
+    # By its name, so that the run is found again when another context is the current one.
+    options = replace(options, context=_context(options, machine))
     try:
-        with opened_site(session, options, machine, context=_context(options, machine)) as site:
+        with opened_site(session, options, machine, context=options.context) as site:
             prepared = prepare(request, machine=machine, reporter=session)
             if options.resume is not None:
                 left = read_left_run(options.resume, machine)
@@ -148,9 +150,11 @@ def opened_site(
 
 def _context(options: ClusterOptions, machine: LocalClusterMachine) -> str:
     """The context that is asked for, else the one in which the run was started."""
-    if options.resume is None or options.context:
+    if options.context:
         return options.context
-    return read_left_run(options.resume, machine).run.context
+    if options.resume is not None:
+        return read_left_run(options.resume, machine).run.context
+    return current_context(Kubectl(cache=Path(tempfile.gettempdir()), kubeconfig=options.kubeconfig))
 
 
 def _answer_detached(detached: Detached) -> Answer:

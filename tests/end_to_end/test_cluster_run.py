@@ -1,98 +1,74 @@
 """The product's own sentence on a cluster: a real kubectl, a real Ray with its job server, real training."""
 
-import secrets
+import json
 import shutil
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from rdlc.adapters.kubernetes.cluster import KubectlCluster
-from rdlc.adapters.kubernetes.program import Kubectl
-from rdlc.cli.cluster_wiring import LocalClusterMachine
-from rdlc.cli.wiring import LocalArchive
-from rdlc.core.kube.planned import ClusterPlan
 from rdlc.core.kube.pod_folder import ROOT
-from rdlc.operations.cluster_site import Site
-from rdlc.operations.prepare import RunRequest, prepare
-from rdlc.operations.run import RunResult
-from rdlc.operations.run_cluster import execute_on_cluster
-from rdlc.operations.verify import verify_record
 from tests.conftest import Rdlc
-from tests.kubernetes.cluster_world import NAMESPACE, ClusterVoice
+from tests.image_samples import small_image
 from tests.kubernetes.fake_api import FakeApi, serving
 from tests.kubernetes.fake_exec import ExecFault
-from tests.kubernetes.fake_operator import MANIFEST, comes_up, deletes_pods
+from tests.kubernetes.fake_operator import comes_up, deletes_pods, manifest
 from tests.kubernetes.real_ray import real_ray
+from tests.registry.faults import faulty_registry
+from tests.registry.images import Image, Index, build_index
 
 pytestmark = [
     pytest.mark.late,
     pytest.mark.timeout(900),
     pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs the kubectl program"),
 ]
-
-
-@dataclass(kw_only=True)
-class Timed(ClusterVoice):
-    """Also knows when the pods were ready and when the first step came."""
-
-    ready_at: float = 0.0
-    first_at: float = 0.0
-
-    def phase(self, name: str) -> None:
-        super().phase(name)
-        self.first_at = self.first_at or time.monotonic()
-
-    def pods(self, pods: object, outlook: object, elapsed_s: float) -> None:
-        self.ready_at = time.monotonic()
+_REPOSITORY = "deep-learning-containers/ray"
+_LOCK = "lock/short.lock.yaml"
 
 
 @pytest.fixture
-def environment() -> Iterator[dict[str, str]]:
-    with real_ray(num_cpus=3) as found:
-        yield dict(found)
+def api() -> Iterator[FakeApi]:
+    """A cluster whose pods are this machine, with a real Ray in them."""
+    before = set(Path(ROOT).glob("*"))
+    with real_ray(num_cpus=3) as environment, serving(FakeApi()) as served:
+        served.on_create, served.on_delete = comes_up(), deletes_pods
+        served.environment = lambda pod: environment
+        yield served
+    for left in set(Path(ROOT).glob("*")) - before:
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _lock(rdlc: Rdlc) -> str:
+    """Locks a short run of an image; gives the image's digest."""
+    tags: dict[str, Image | Index] = {"v1": build_index([small_image()])}
+    with faulty_registry(_REPOSITORY, tags, lambda asked, right: right) as server:
+        assert rdlc("init", ".", "--target", "local").code == 0
+        spec = Path("run.yaml")
+        image = f"target: docker\nimage: {{reference: '{server.address}/{_REPOSITORY}:v1'}}"
+        spec.write_text(spec.read_text().replace("target: local", image))
+        made = rdlc("lock", "run.yaml", "-o", _LOCK, "--set", "recipe.steps=6")
+    assert made.code == 0, made.err
+    return tags["v1"].digest
 
 
 def test_run_and_replay_on_a_cluster_are_the_same_to_the_bit(
-    tmp_path: Path, environment: dict[str, str], rdlc: Rdlc, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, api: FakeApi, rdlc: Rdlc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert rdlc("init", ".", "--target", "local").code == 0
-    made = rdlc("lock", "run.yaml", "-o", "lock/short.lock.yaml", "--set", "recipe.steps=6")
-    assert made.code == 0, made.err
-    with serving(FakeApi()) as api:
-        api.on_create, api.on_delete = comes_up(), deletes_pods
-        api.environment = lambda pod: environment
-        kubectl = Kubectl(
-            cache=tmp_path / "cache", kubeconfig=api.write_kubeconfig(tmp_path / "kubeconfig"), context="fake"
-        )
-        api.exec_faults.append(ExecFault(kind="drop", command="driver.log", times=1, after_bytes=20))
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path / "project")
+    monkeypatch.setenv("KUBECONFIG", str(api.write_kubeconfig(tmp_path / "kubeconfig")))
+    Path("raycluster.yaml").write_text(json.dumps(manifest(f"mirror.example/ray@{_lock(rdlc)}")))
+    api.exec_faults.append(ExecFault(kind="drop", command="driver.log", times=1, after_bytes=20))
+    where = ("-n", "ray-train", "--manifest", "raycluster.yaml")
 
-        def run(kind: str) -> tuple[RunResult, Timed]:
-            machine, voice = LocalClusterMachine(), Timed()
-            site = Site(cluster=KubectlCluster(kubectl), machine=machine, reporter=voice, listener=voice)
-            request = RunRequest(
-                given=tmp_path / "lock/short.lock.yaml", kind=kind, is_rebaseline=False, allow={}, settings={},
-                tool=f"test {secrets.token_hex(4)}",
-            )  # fmt: skip
-            prepared = prepare(request, machine=machine, reporter=voice)
-            plan = ClusterPlan(context="fake", namespace=NAMESPACE, raycluster=MANIFEST)
-            try:
-                return execute_on_cluster(request, prepared, plan, site=site), voice
-            finally:
-                for left in Path(ROOT).glob("*"):
-                    if (left / "config.json").exists():
-                        shutil.rmtree(left)
+    run = rdlc("run", _LOCK, *where)
+    again = rdlc("replay", _LOCK, *where, "--json")
 
-        first, voice = run("run")
-        print(f"from all pods ready to the first phase: {voice.first_at - voice.ready_at:.1f} s")
-        assert first.is_fine, (first.record.reason, first.record.checks, voice.warnings)
-        again, _ = run("replay")
-
-    assert (first.record.level, first.baseline) == ("execution", "written")
-    assert [step.step for step in voice.steps] == [1, 2, 3, 4, 5, 6]
-    assert again.record.level == "outcome-bitwise", again.record.evidence
-    assert again.record.outcome == "the same bits in 6 steps and the final parameters"
-    assert verify_record(again.path, archive=LocalArchive()).findings == ()
+    print(run.err, run.out)
+    assert run.code == 0, (run.out, run.err)
+    assert run.out.splitlines()[0].startswith("finished  tiny  6 of 6 steps")
+    assert "the stream broke 1 times and was taken up again, with no line lost or repeated" in run.err
+    assert (again.code, again.document["status"], again.document["level"]) == (0, "reproduced", "outcome-bitwise")
+    assert again.document["outcome"] == "the same bits in 6 steps and the final parameters"
+    assert rdlc("verify", str(again.document["record"])).code == 0
+    assert api.list("rayclusters") == []

@@ -104,8 +104,9 @@ class _Session:
                 await self._socket.close()
         finally:
             given.cancel()
-            if self._process.returncode is None:  # the server itself is shut down
-                self._process.kill()
+            # Also ends a program that still runs when the server itself is shut down; what it started may hold its
+            # pipes for longer.
+            self._process._transport.close()
 
     async def _give(self, channel: int, stream: Any) -> None:
         fault = self._fault

@@ -11,6 +11,15 @@ from tests.kubernetes.fake_api import FakeApi
 Object = dict[str, Any]
 OnCreate = Callable[[FakeApi, str, Object], None]
 _RECORDINGS = Path(__file__).parent / "recordings"
+
+
+def manifest(image: str) -> Object:
+    """The RayCluster with that image everywhere."""
+    text = json.dumps(MANIFEST).replace("registry.local/ray@sha256:" + "1" * 64, image)
+    made: Object = json.loads(text)
+    return made
+
+
 MANIFEST: Object = {
     "apiVersion": "ray.io/v1",
     "kind": "RayCluster",

@@ -44,6 +44,15 @@ class Kubectl:
         return (self.program, verb, *place, *context, f"--cache-dir={self.cache}", *arguments)
 
 
+def current_context(kubectl: Kubectl) -> str:
+    """The context that the kubeconfig names as the current one; "" if it names none."""
+    try:
+        command = kubectl.command("config", "current-context")
+        return read_all(command, limit_s=30.0, limit_bytes=4096).decode("utf-8", "replace").strip()
+    except OutsideError:
+        return ""
+
+
 class Call:
     """A running `kubectl`; leaving its `with` block ends it."""
 

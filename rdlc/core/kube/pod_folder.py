@@ -66,7 +66,7 @@ print(hashlib.sha256(data).hexdigest())
 
 # Arguments: the job ("" to follow files only, "." to give once what there is), then a path and the offset to go on
 # from, for each file. Prints frames: `D number offset length` and the bytes, `J` and the job's record once it has
-# ended, `Z` when all was given, `H` now and then so that a silent stream can be told from a broken one.
+# ended, `Z` when all was given, `H` now and then while the job goes on, so that a silent stream is a broken one.
 FOLLOW_PROGRAM = """
 import json, os, sys, time, urllib.request
 job, rest = sys.argv[1], sys.argv[2:]
@@ -95,7 +95,7 @@ def pump():
             pass
     out.flush()
 
-said, asked, troubles = time.monotonic(), 0.0, 0
+said, asked, troubles = 0.0, 0.0, 0
 while True:
     found, now = None, time.monotonic()
     if job == ".":
@@ -115,7 +115,7 @@ while True:
         out.write(b"J " + json.dumps(found).encode() + b"\\n")
         out.flush()
         break
-    if now - said >= 5:
+    if now - said >= 5 and not troubles:
         said = now
         out.write(b"H\\n")
         out.flush()

@@ -44,7 +44,7 @@ def read_started(data: bytes, *, name: str) -> StartedRun:
     """The run in those bytes; raises InputError naming the field."""
     fields = read_json_file(data, name=name, limit_bytes=LIMIT_BYTES)
     run = StartedRun(
-        context=fields.text("context") if fields.has("context") else "",
+        context=fields.remark("context"),
         namespace=fields.text("namespace"),
         name=fields.text("name"),
         uid=fields.text("uid"),
