@@ -13,7 +13,7 @@ import pytest
 from rdlc.core.kube.pod_folder import ROOT
 from tests.cli.docker_project import LOCK, OLD, DockerProject, docker_project
 from tests.conftest import Rdlc, Said
-from tests.kubernetes.cluster_world import trains, trains_slowly
+from tests.kubernetes.cluster_world import ray_nodes, trains, trains_slowly
 from tests.kubernetes.fake_api import FakeApi, serving
 from tests.kubernetes.fake_operator import comes_up, deletes_pods, manifest, recorded
 from tests.kubernetes.stub_ray import StubRay, ray_serving
@@ -51,6 +51,7 @@ def project(tmp_path: Path, rdlc: Rdlc, monkeypatch: pytest.MonkeyPatch) -> Iter
         serving(FakeApi()) as api,
     ):
         api.on_create, api.on_delete = comes_up(), deletes_pods
+        ray.nodes = lambda: ray_nodes(api)
         path = f"{tmp_path / 'programs'}:{os.environ['PATH']}"
         api.environment = lambda pod: {"PATH": path, "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{ray.port}"}
         monkeypatch.setenv("KUBECONFIG", str(api.write_kubeconfig(tmp_path / "kubeconfig")))

@@ -2,8 +2,15 @@
 
 import json
 import shutil
+import socket
+import time
+import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
+from copy import deepcopy
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,11 +38,38 @@ def api() -> Iterator[FakeApi]:
     """A cluster whose pods are this machine, with a real Ray in them."""
     before = set(Path(ROOT).glob("*"))
     with real_ray(num_cpus=3) as environment, serving(FakeApi()) as served:
-        served.on_create, served.on_delete = comes_up(), deletes_pods
+        served.on_create, served.on_delete = (
+            partial(_comes_up, _address_of_node(environment["RAY_API_SERVER_ADDRESS"])),
+            deletes_pods,
+        )
         served.environment = lambda pod: environment
         yield served
     for left in set(Path(ROOT).glob("*")) - before:
         shutil.rmtree(left, ignore_errors=True)
+
+
+def _comes_up(address: str, api: FakeApi, plural: str, item: dict[str, Any]) -> None:
+    """One pod, the head: it has the network of its node, which is this machine."""
+    comes_up()(api, plural, item)
+    for pod in api.list("pods"):
+        pod["spec"]["nodeName"] = socket.gethostname()
+        pod["status"]["podIP"] = address
+
+
+def _address_of_node(ray: str) -> str:
+    """What Ray calls its one node; it may take a moment until it knows."""
+    for _ in range(120):
+        with suppress(OSError), urllib.request.urlopen(f"{ray}/api/v0/nodes?detail=1", timeout=30) as answer:
+            if nodes := json.load(answer)["data"]["result"]["result"]:
+                return str(nodes[0]["node_ip"])
+        time.sleep(0.5)
+    raise AssertionError("Ray tells of no node")
+
+
+def _head_only(image: str) -> str:
+    given = deepcopy(manifest(image))
+    given["spec"]["workerGroupSpecs"] = []
+    return json.dumps(given)
 
 
 def _lock(rdlc: Rdlc) -> str:
@@ -57,15 +91,18 @@ def test_run_and_replay_on_a_cluster_are_the_same_to_the_bit(
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
     monkeypatch.setenv("KUBECONFIG", str(api.write_kubeconfig(tmp_path / "kubeconfig")))
-    Path("raycluster.yaml").write_text(json.dumps(manifest(f"mirror.example/ray@{_lock(rdlc)}")))
+    Path("raycluster.yaml").write_text(_head_only(f"mirror.example/ray@{_lock(rdlc)}"))
     api.exec_faults.append(ExecFault(kind="drop", command="driver.log", times=1, after_bytes=20))
     where = ("-n", "ray-train", "--manifest", "raycluster.yaml")
 
     run = rdlc("run", _LOCK, *where)
     again = rdlc("replay", _LOCK, *where, "--json")
 
-    print(run.err, run.out)
     assert run.code == 0, (run.out, run.err)
+    assert "ranks 0 to 1 in pod " in run.out
+    rows = {row["name"]: (row["observed"], row["equal"]) for row in again.document["conformance"]}
+    assert rows["Ray nodes"] == ("1 alive, 0 dead, 0 GPUs", True)
+    assert rows["image of head/ray-head"][1] is True
     assert run.out.splitlines()[0].startswith("finished  tiny  6 of 6 steps")
     assert "the stream broke 1 times and was taken up again, with no line lost or repeated" in run.err
     assert (again.code, again.document["status"], again.document["level"]) == (0, "reproduced", "outcome-bitwise")
