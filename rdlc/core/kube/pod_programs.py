@@ -8,7 +8,8 @@ RAY_PROGRAM = """
 import json, os, urllib.request
 
 def ask(path):
-    request = urllib.request.Request("http://127.0.0.1:8265" + path)
+    address = os.environ.get("RAY_API_SERVER_ADDRESS") or "http://127.0.0.1:8265"
+    request = urllib.request.Request(address + path)
     if os.environ.get("RAY_AUTH_TOKEN"):
         request.add_header("Authorization", "Bearer " + os.environ["RAY_AUTH_TOKEN"])
     with urllib.request.urlopen(request, timeout=30) as answer:
