@@ -3,11 +3,13 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
 from rdlc import __version__
-from rdlc.adapters.cluster_eyes import KubectlEyes
+from rdlc.adapters.kubernetes.cluster import KubectlCluster
+from rdlc.adapters.kubernetes.program import Kubectl
 from rdlc.cli.conformance_text import cluster_row, conformance_rows, show_conformance
 from rdlc.cli.console import write_line
 from rdlc.cli.edge import Answer, Session
@@ -54,8 +56,10 @@ def collect_from_cluster(
         runs=project_runs() or Path.cwd() / "runs",
         tool=f"rdlc {__version__}",
     )
-    eyes = KubectlEyes(context=context)
-    result = collect_cluster(request, eyes=eyes, collector=LocalCollector(), reporter=session)
+    # What kubectl finds out of a server is kept for this call alone: a later one may be another cluster's.
+    with TemporaryDirectory(prefix="rdlc-kubectl-") as cache:
+        eyes = KubectlCluster(Kubectl(cache=Path(cache), context=context))
+        result = collect_cluster(request, eyes=eyes, collector=LocalCollector(), reporter=session)
     status = _status(result)
     return Answer(
         status=status,
@@ -106,7 +110,7 @@ def _show(console: Console, status: str, result: CollectedCluster) -> None:
     of_job = f", of the last job {result.job}" if result.job else ""
     write_line(console, f"  files     {len(logs.kept)} of {logs.num_files} in the pods speak of NCCL or gloo{of_job}")
     if logs.num_left_out:
-        write_line(console, f"            {logs.num_left_out} of other jobs were left out")
+        write_line(console, f"            {logs.num_left_out} of other jobs left out")
     show_conformance(console, result.record)
     if result.report.judged.is_fine:
         write_line(console, f"  {describe_judgement(result.report.judged)}")

@@ -35,19 +35,19 @@ def show_conformance(console: Console, record: RunRecord) -> None:
     is_open = bool(record.ranks) and record.cluster is None
     for check in record.checks:
         if check.is_met is False or (check.is_met is None and is_open):
-            _show_check(console, check)
+            _show_check(console, check, due="locked" if record.lock_id else "due")
     missing = [check.name for check in record.checks if check.is_met is None]
     if missing and record.cluster is not None:
         write_line(console, f"  not measured: {printable(', '.join(missing))}")
 
 
-def _show_check(console: Console, check: Check) -> None:
-    line = f"  {check.name}: locked {check.locked}, found {check.found}"
+def _show_check(console: Console, check: Check, *, due: str) -> None:
+    line = f"  {check.name}: {due} {check.locked}, found {check.found}"
     if len(line) <= _LINE:
         write_line(console, printable(line))
         return
     write_line(console, printable(f"  {check.name}"))
-    write_line(console, printable(f"    locked  {check.locked}"))
+    write_line(console, printable(f"    {due:<6}  {check.locked}"))
     write_line(console, printable(f"    found   {check.found}"))
 
 

@@ -84,6 +84,10 @@ class LocalWorkspace:
         moment = datetime.datetime.now(tz=datetime.UTC) if not epoch else _moment(epoch)
         return _text(moment)
 
+    def list_records(self, runs: Path) -> Sequence[Path]:
+        """The record folders, newest first."""
+        return records.list_records(runs)
+
 
 def _text(moment: datetime.datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -256,7 +260,3 @@ class LocalArchive(LocalWorkspace):
     def is_held(self, path: Path) -> bool:
         """Whether the run that writes this record is alive."""
         return records.is_held(path)
-
-    def list_records(self, runs: Path) -> Sequence[Path]:
-        """The record folders, newest first."""
-        return records.list_records(runs)

@@ -71,7 +71,7 @@ def check_conformance(
     `sightings` are of the cluster of a lock that has one; what was not seen of it is unmeasured, too.
     """
     checks = _check_workers(lock, workers)
-    if (due := due_of_lock(lock)) is not None:
+    if (due := due_of_lock(lock, sightings.asked)) is not None:
         checks += check_cluster(due, sightings, [worker.place for worker in workers])
     return tuple(checks)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from rdlc.core.canonical import Json
-from rdlc.core.kube.objects import Clear, belongs_to, read_node, read_object, read_pod
+from rdlc.core.kube.objects import Clear, belongs_to, read_groups, read_node, read_object, read_pod
 from rdlc.core.kube.observed import HEAD, ClusterSeen, NodeSeen, PodSeen
 from rdlc.core.kube.plugins import OPERATOR_SELECTOR, PLUGIN_NAMESPACE, find_plugins
 from rdlc.core.kube.pod_programs import RAY_PROGRAM
@@ -56,10 +56,13 @@ class Look:
     jobs: tuple[JobSeen, ...] | None
 
 
-def look(eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO_CLEAR) -> Look:
+def look(
+    eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO_CLEAR, asked: Object | None = None
+) -> Look:
     """The cluster at this moment; what the role may not see is left open, with the reason.
 
-    `clear` are values of environments that a lock shows anyway. Raises RdlcError if there is no such
+    `clear` are values of environments that were asked for. `asked` is what it was created from a moment ago:
+    then it gets a while until Ray has counted its pods. Raises RdlcError if there is no such
     RayCluster, or its pods cannot be seen.
     """
     found = eyes.get(_RAYCLUSTER, name, namespace=namespace)
@@ -80,7 +83,7 @@ def look(eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO
     unseen: dict[str, str] = {}
     nodes = _try("nodes", unseen, lambda: _look_at_nodes(eyes, pods))
     plugins = _try("plugins", unseen, lambda: _look_at_plugins(eyes))
-    ray = _try("Ray nodes", unseen, lambda: _ask_ray(eyes, namespace, pods))
+    ray = _try("Ray nodes", unseen, lambda: _ask_ray(eyes, namespace, pods, due=len(pods) if asked is not None else 0))
     seen = ClusterSeen(
         time=time,
         cluster=read_object(found, clear=clear),
@@ -89,6 +92,7 @@ def look(eyes: Eyes, *, namespace: str, name: str, time: str, clear: Clear = _NO
         plugins=plugins,
         ray_nodes=None if ray is None else ray.nodes,
         unseen=unseen,
+        asked=None if asked is None else read_groups(asked),
     )
     return Look(seen=seen, jobs=None if ray is None else ray.jobs)
 
@@ -136,7 +140,7 @@ def _look_at_plugins(eyes: Eyes) -> Mapping[str, str]:
     return find_plugins(chain(serving, operator))
 
 
-def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen]) -> RayAnswer:
+def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen], *, due: int) -> RayAnswer:
     head = next((pod for pod in pods if pod.group == HEAD and not pod.is_leaving), None)
     if head is None:
         raise RdlcError("there is no head pod to ask")
@@ -148,7 +152,7 @@ def _ask_ray(eyes: Eyes, namespace: str, pods: Sequence[PodSeen]) -> RayAnswer:
             raise InputError("says more than was asked for", file=head.name)
 
     place = Container(namespace=namespace, pod=head.name, container=main_container(head))
-    run_python(eyes, place, RAY_PROGRAM, stdout=take)
+    run_python(eyes, place, RAY_PROGRAM, str(due), stdout=take)
     # An exec that lost its stream can end like one that did not.
     if not said.endswith(b"\n"):
         raise RdlcError(f"the answer of pod `{head.name}` broke off")

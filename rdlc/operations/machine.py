@@ -85,6 +85,10 @@ class Machine(Evidence, Protocol):
         """Records that say they run while nobody holds them."""
         ...
 
+    def list_records(self, runs: Path) -> Sequence[Path]:
+        """The record folders, newest first."""
+        ...
+
     def release_record(self, path: Path) -> None:
         """Takes away the hold that a killed run left on its record."""
         ...

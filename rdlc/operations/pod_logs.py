@@ -46,7 +46,9 @@ def keep_pod_logs(
     """
     keeper = _Keeper(record, collector)
     of_job = (job.job_id, job.submission_id) if job else ()
-    for pod in seen.pods:
+    for number, pod in enumerate(seen.pods):
+        if number and number % 10 == 0:
+            reporter.note(f"{number} of {len(seen.pods)} pods read")
         container = main_container(pod)
         place = Container(namespace=seen.cluster.namespace, pod=pod.name, container=container)
         try:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 
-from rdlc.core.canonical import Json
 from rdlc.core.conformance import WorkerReport, check_conformance, describe_workers
 from rdlc.core.kube.describe import describe_cluster, record_cluster
 from rdlc.core.lockfile import RunLock
@@ -18,29 +17,26 @@ from rdlc.core.probe.prediction import (
     median_step_s,
     predict_steps,
     tabulate,
-    traffic_of,
 )
-from rdlc.core.probe.reading import LIMIT_BYTES, PROBE_FILE, Arm, Probe, read_probe
+from rdlc.core.probe.reading import PROBE_FILE, Probe
 from rdlc.core.probe.svg import draw_svg
 from rdlc.core.record import RunRecord, write_record
 from rdlc.core.traffic.prediction import KINDS, Traffic
-from rdlc.core.transport.judged import Expectation, describe_judgement
+from rdlc.core.transport.judged import describe_judgement
 from rdlc.core.transport.report import TransportReport
 from rdlc.errors import InputError, RdlcError
 from rdlc.operations.collect import say_failure
 from rdlc.operations.follow import JobEnd, Listener, Progress, limits_in_seconds
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
+from rdlc.operations.probe_proof import load_probe, probed_traffic, prove_arm, read_whole
 from rdlc.operations.record_files import read_workers
 from rdlc.operations.recording import in_record, settle_interrupted
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run import Driving, drive
 from rdlc.operations.sightings import load_sightings
-from rdlc.operations.transport_proof import prove_logs, prove_transport
 
 PICTURE_FILE = "bandwidth.svg"
-# What the arm of TCP is held against.
-_TCP = Expectation(transport="socket", origin="the arm of TCP")
 # No size takes that long; a transport that hangs must come to an end.
 _SILENT_S = 600.0
 
@@ -204,20 +200,14 @@ def _limit_words(limit: str) -> str:
 def _find(
     request: ProbeRequest, prepared: Prepared, path: Path, workers: Sequence[WorkerReport], machine: Machine
 ) -> Findings:
-    file = path / PROBE_FILE
-    data = machine.read(file, limit_bytes=LIMIT_BYTES, what="what the probe measured")
-    read = read_probe(data, name=str(file))
-    config = prepared.lock.sections.recipe.config
-    traffic = traffic_of(
-        read,
-        rows_per_rank=_whole(config, "global_batch_size", 0) // len(read.locked.ranks),
-        fingerprint_every=_whole(config, "fingerprint_every", 0) or _whole(config, "steps", 0) or 1,
-    )
+    read = load_probe(path, machine)
+    traffic = probed_traffic(prepared.lock, read)
     step_s = None
     if prepared.baseline is not None:
-        step_s = median_step_s(prepared.baseline.outcome.steps, warmup_steps=_whole(config, "warmup_steps", 0))
+        warmup = read_whole(prepared.lock.sections.recipe.config, "warmup_steps")
+        step_s = median_step_s(prepared.baseline.outcome.steps, warmup_steps=warmup)
     predictions = predict_steps(read, traffic, measured_step_s=step_s)
-    proofs = {arm.name: _prove(arm, prepared.lock, workers, path / "arms" / arm.name, machine) for arm in read.arms}
+    proofs = {arm.name: prove_arm(arm, prepared.lock, workers, path, machine) for arm in read.arms}
     # Of arms that were not what they are said to be, nothing follows.
     is_wrong = any(report.judged.is_alarming for report in proofs.values())
     return Findings(
@@ -229,13 +219,6 @@ def _find(
         loss=None if is_wrong else hourly_loss(predictions, measured_step_s=step_s, usd_per_h=request.usd_per_h),
         proofs=proofs,
     )
-
-
-def _prove(arm: Arm, lock: RunLock, workers: Sequence[WorkerReport], folder: Path, machine: Machine) -> TransportReport:
-    """What the arm's own NCCL files prove, held against what it is said to be."""
-    if arm.name == "tcp":
-        return prove_logs(folder, _TCP, machine)
-    return prove_transport(lock, workers, folder, machine)
 
 
 def _remarks(findings: Findings) -> tuple[str, ...]:
@@ -262,8 +245,3 @@ def _describe_best(rows: tuple[Row, ...]) -> tuple[str, ...]:
 def _title(lock: RunLock, read: Probe) -> str:
     arm = read.locked
     return f"{lock.name}: {len(arm.ranks)} ranks on {arm.nodes} node{'s' if arm.nodes > 1 else ''}, {arm.backend}"
-
-
-def _whole(config: Mapping[str, Json], key: str, default: int) -> int:
-    value = config.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default

@@ -9,13 +9,15 @@ from rdlc.core.launch import total_steps
 from rdlc.core.outcome import Outcome
 from rdlc.core.traffic.floor_words import Workload, describe_floors
 from rdlc.core.traffic.moved import predicted_traffic
-from rdlc.core.transport.cost import describe_cost, measure_cost
+from rdlc.core.transport.cost import NOT_MEASURED, Cost, describe_cost, measure_cost
 from rdlc.core.transport.judged import describe_judgement
+from rdlc.core.transport.probe_cost import describe_probed_cost
 from rdlc.core.transport.report import TransportReport
 from rdlc.errors import InputError
 from rdlc.operations.follow import Listener
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
+from rdlc.operations.probe_proof import find_probed_step
 from rdlc.operations.record_files import load_outcome, read_workers
 from rdlc.operations.transport_proof import prove_transport, read_network_reports
 
@@ -76,7 +78,18 @@ def judge_run_transport(
         warmup_steps=warmup if isinstance(warmup, int) else 0,
         price=prepared.price,
     )
-    words = describe_cost(cost, steps_total=total_steps(lock))
+    words = _describe(cost, prepared, report, machine)
     # What cannot be measured has a floor at least.
-    floors = () if cost.slowdown else describe_run_floors(workers, record, machine)
+    is_measured = not words[0].startswith(NOT_MEASURED)
+    floors = () if is_measured else describe_run_floors(workers, record, machine)
     return replace(report, cost=(*words, *floors))
+
+
+def _describe(cost: Cost, prepared: Prepared, report: TransportReport, machine: Machine) -> tuple[str, ...]:
+    """What it cost against the baseline, else by a probe of the same lock; a probe's second arm is TCP."""
+    total = total_steps(prepared.lock)
+    if cost.due_step_s is None and cost.seen_step_s is not None and report.judged.seen.transport == "socket":
+        probed = find_probed_step(prepared.lock, prepared.runs, machine, seen_step_s=cost.seen_step_s)
+        if probed is not None:
+            return describe_probed_cost(cost, probed, steps_total=total)
+    return describe_cost(cost, steps_total=total)

@@ -11,7 +11,7 @@ from rdlc.operations.cluster_ports import ClusterPort
 from rdlc.operations.look_cluster import look
 from rdlc.operations.machine import Machine
 from rdlc.operations.reporting import Reporter
-from rdlc.operations.sightings import keep_sighting
+from rdlc.operations.sightings import BEFORE, keep_sighting
 
 
 def sight(
@@ -27,7 +27,12 @@ def sight(
     """Keeps what the cluster is now as `before` or `after`; says so where that cannot be seen."""
     try:
         found = look(
-            cluster, namespace=run.namespace, name=run.name, time=machine.clock(), clear=clear_values(raycluster)
+            cluster,
+            namespace=run.namespace,
+            name=run.name,
+            time=machine.clock(),
+            clear=clear_values(raycluster),
+            asked=raycluster if moment == BEFORE else None,
         )
     except RdlcError as error:
         reporter.warn(f"what the cluster is {moment} the job could not be seen: {error.message}")

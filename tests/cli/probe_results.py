@@ -39,7 +39,7 @@ def make_report(finding: str) -> TransportReport:
         is_applicable=finding != "not-applicable",
         proof="log" if finding == "fallback" else "none",
         has_disagreement=False,
-        reason="no line names a communicator",
+        reason="NCCL was not used" if finding == "not-applicable" else "no line names a communicator",
     )
     due = Expectation(transport="", origin="")
     judged = JudgedTransport(finding=finding, seen=seen, due=due)

@@ -72,7 +72,7 @@ def test_json_has_a_row_for_every_question_and_null_where_nobody_could_see() -> 
     assert len(rows) == len(record.checks)
     assert {"name": "pods", "locked": "head 1, gpu 2", "observed": "head 1, gpu 2", "equal": True} in rows
     words = "not measured: forbidden: nodes is forbidden to the role"
-    assert {"name": "workers' nodes", "locked": "alike", "observed": words, "equal": None} in rows
+    assert {"name": "kernel of the workers' nodes", "locked": "6.12.40", "observed": words, "equal": None} in rows
     cluster = cluster_row(record)
     assert isinstance(cluster, dict)
     assert cluster["placements"][4] == {"rank": 4, "pod": "rdlc-w-gpu-worker-gbsw8", "node": "bed"}

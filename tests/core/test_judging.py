@@ -25,7 +25,6 @@ from rdlc.core.spec import ClusterRequest
 from rdlc.errors import InputError
 from tests.core.lock_samples import extra, full_lock, packages_lock
 from tests.diff_samples import change_step, make_lock, make_outcome
-from tests.image_samples import image_lock
 from tests.transport_samples import GLOO as NOT_APPLICABLE
 from tests.transport_samples import judged
 
@@ -104,22 +103,6 @@ def test_a_distribution_that_an_extra_replaces_is_held_against_the_extra_alone()
         ("file of torch", torch.sha256),
     ]
     assert is_conforming(checks, accepted={})
-
-
-def test_the_workers_of_an_image_are_held_against_what_the_lock_knows_of_it() -> None:
-    lock = image_lock()
-    assert lock.sections.image is not None
-    image = replace(lock.sections.image, labels={"framework": "ray", "framework_version": "2.58.0"})
-    lock = replace(lock, sections=replace(lock.sections, image=image))
-    held = locked_environment(lock)
-    code = lock.sections.code.digest
-    workers = [worker(rank, ray="2.58.0", environment=held, code_digest=code) for rank in (0, 1)]
-    other = replace(workers[1], packages={"ray": "2.56.0"})
-
-    assert [check.name for check in check_conformance(lock, workers)] == ["ranks", "code", "ray", *held]
-    assert is_conforming(check_conformance(lock, workers), accepted={})
-    (wrong,) = (check for check in check_conformance(lock, [workers[0], other]) if not check.is_met)
-    assert (wrong.name, wrong.locked, wrong.found) == ("ray", "2.58.0", "rank 0: 2.58.0; rank 1: 2.56.0")
 
 
 def test_what_no_worker_said_is_not_measured_and_never_met() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rdlc.adapters.kubernetes.cluster import KubectlCluster
 from rdlc.adapters.kubernetes.program import Kubectl
@@ -65,7 +66,8 @@ def trains(record: Path, stop: threading.Event) -> int:
     config = record.parent / "config.json"
     shutil.copy(config, record / "config.json")
     leave(record, make_outcome())
-    leave_reports(record)
+    # The run's own folder is called as its RayCluster is.
+    leave_reports(record, host=f"{record.parent.name}-gpu-0")
     (record / "config.json").unlink()
     (record / "driver.log").write_text("first line\n")
     return 0
@@ -109,6 +111,20 @@ class World:
         )
 
 
+def ray_nodes(api: FakeApi) -> list[dict[str, Any]]:
+    """Ray's node table of a cluster whose pods are all there."""
+    return [
+        {
+            "node_id": pod["metadata"]["uid"],
+            "node_ip": pod["status"]["podIP"],
+            "state": "ALIVE",
+            "is_head_node": pod["metadata"]["labels"]["ray.io/node-type"] == "head",
+            "resources_total": {"CPU": 1.0},
+        }
+        for pod in api.list("pods")
+    ]
+
+
 @contextmanager
 def cluster_world(machine: ScriptedMachine, folder: Path, driver: Driver = trains) -> Iterator[World]:
     """A cluster that comes up at once, with a Ray that runs the driver."""
@@ -117,6 +133,7 @@ def cluster_world(machine: ScriptedMachine, folder: Path, driver: Driver = train
     programs = folder / "programs"
     with ray_serving(StubRay(driver=driver), programs) as ray, serving(FakeApi()) as api:
         api.on_create, api.on_delete = comes_up(), deletes_pods
+        ray.nodes = lambda: ray_nodes(api)
         environment = {
             "PATH": f"{programs}:{os.environ['PATH']}",
             "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{ray.port}",

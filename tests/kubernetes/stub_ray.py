@@ -25,11 +25,15 @@ except urllib.error.HTTPError as error:
 
 @dataclass(kw_only=True)
 class StubRay:
-    """The job server; `driver` gets the record's folder in the pod and an event that says stop; gives an exit code."""
+    """The job server; `driver` gets the record's folder in the pod and an event that says stop; gives an exit code.
+
+    `nodes` gives Ray's own node table.
+    """
 
     driver: Driver
     jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
     port: int = 0
+    nodes: Callable[[], list[dict[str, Any]]] = list
     is_refusing: bool = False
     stops: dict[str, threading.Event] = field(default_factory=dict)
     threads: list[threading.Thread] = field(default_factory=list)
@@ -61,8 +65,10 @@ def ray_serving(ray: StubRay, programs: Path) -> Iterator[StubRay]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if self.path.startswith("/api/v0/nodes"):
+                return self._answer(200, {"data": {"result": {"result": ray.nodes()}}})
             job = ray.jobs.get(self.path.rpartition("/")[2])
-            self._answer(200 if job else 404, job or {})
+            return self._answer(200 if job else 404, job or {})
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))

@@ -13,10 +13,12 @@ import pytest
 from rdlc.adapters.ray.status import JobEnd
 from rdlc.cli.wiring import LocalArchive
 from rdlc.core.infra.price_table import Price
-from rdlc.core.traffic.prediction import step_traffic
+from rdlc.core.traffic.prediction import KINDS, step_traffic
 from rdlc.operations.prepare import RunRequest
+from rdlc.operations.probe import ProbeRequest, probe
 from rdlc.operations.run import RunResult, execute
 from rdlc.operations.verify import verify_record
+from tests.core.probe.samples import arm_line, probe_bytes, size_line
 from tests.core.traffic.layouts import TINY
 from tests.core.traffic.reports import document, reading
 from tests.diff_samples import make_outcome
@@ -127,7 +129,9 @@ def test_with_warn_a_fallback_goes_on_and_is_no_success_all_the_same(machine: Sc
     assert result.baseline == "not-due"
     assert result.record.transport is not None
     assert [words.partition(":")[0] for words in result.record.transport.cost] == ["slower", "floors"]
-    assert result.record.transport.cost[0].startswith("slower: not measured, there is no baseline to compare")
+    assert result.record.transport.cost[0].startswith(
+        "slower: not measured, neither a baseline nor a probe is there to compare"
+    )
     assert verify_record(result.path, archive=LocalArchive()).findings == ()
 
 
@@ -144,6 +148,71 @@ def test_the_cost_of_a_fallback_is_measured_against_the_baseline(machine: Script
         "slower: 6.0 times, 1.500 s a step against 250.0 ms in the baseline",
         "lost: 3.8 s in 3 steps; 0.01 USD at 10.00 USD per hour (given with --price)",
     )
+
+
+def leave_probe(*, tcp: str = "socket", nccl: str = "2.28.9") -> Script:
+    """A probe of two ranks with NCCL: NVLink ten times as fast as TCP, each arm with NCCL's own lines."""
+
+    def script(machine: ScriptedMachine, record: Path) -> JobEnd:
+        leave_reports(record, network_used="nccl")
+        lines = []
+        for arm, seconds in (("locked", 0.001), ("tcp", 0.01)):
+            lines.append(arm_line(arm, backend="nccl", nccl=nccl, layout=document(0, [])["workload"]["layout"]))
+            lines += [size_line(kind, 1 << 20, seconds, seconds, arm=arm) for kind in KINDS]
+            folder = record / "arms" / arm
+            (folder / "nccl").mkdir(parents=True)
+            log = "p2p" if arm == "locked" else tcp
+            (folder / "nccl/nccl.vm.1.log").write_bytes((LOGS / f"{log}.log").read_bytes())
+        (record / "probe.jsonl").write_bytes(probe_bytes(lines))
+        return FINISHED
+
+    return script
+
+
+def execute_probe(machine: ScriptedMachine, path: Path) -> None:
+    request = ProbeRequest(given=path, allow={}, usd_per_h=None, tool="rdlc")
+    assert probe(request, machine=machine, reporter=Voice(), listener=Voice()).record.status == "finished"
+
+
+def lock_probed(machine: ScriptedMachine) -> Path:
+    (machine.project / "recipes/toy/probe.py").write_text("print('probing')\n")
+    return lock_gpus(machine, "{on_fallback: warn}")
+
+
+def test_without_a_baseline_the_cost_of_a_fallback_is_that_of_the_newest_probe(machine: ScriptedMachine) -> None:
+    path = lock_probed(machine)
+    machine.script = leave_probe()
+    execute_probe(machine, path)
+    machine.script = training("socket", moved=PREDICTED, step_s=0.12)
+
+    result = execute_run(machine, path, Voice())
+
+    assert result.record.transport is not None
+    [name] = [each.name for each in machine.list_records(machine.project / "runs") if "probe.jsonl" in names(each)]
+    assert result.record.transport.cost == (
+        (
+            "slower: 1.0 to 4.4 times, 120.0 ms a step against 27.0 ms to 120.0 ms over the locked transport, "
+            f"by the bandwidths of probe {name}"
+        ),
+        "lost: 0.0 s to 0.3 s in 3 steps; at most 0.00 USD at 10.00 USD per hour (given with --price)",
+    )
+
+
+def names(folder: Path) -> set[str]:
+    return {each.name for each in folder.iterdir()}
+
+
+@pytest.mark.parametrize("tcp", ["p2p", "shm"])
+def test_a_probe_whose_arms_are_not_proven_measures_no_cost(machine: ScriptedMachine, tcp: str) -> None:
+    path = lock_probed(machine)
+    machine.script = leave_probe(tcp=tcp)
+    execute_probe(machine, path)
+    machine.script = training("socket", moved=PREDICTED, step_s=1.5)
+
+    result = execute_run(machine, path, Voice())
+
+    assert result.record.transport is not None
+    assert result.record.transport.cost[0].startswith("slower: not measured, neither a baseline nor a probe is there")
 
 
 def test_a_locked_tcp_arm_is_as_locked(machine: ScriptedMachine) -> None:

@@ -24,7 +24,7 @@ def due_digests(reference: str, known: Mapping[str, str]) -> Mapping[str, str]:
     digest = digest_of(reference)
     if digest in known:
         return known
-    return {digest: "the locked digest"} if digest else {}
+    return {digest: "the digest asked for"} if digest else {}
 
 
 def judge_image_id(image_id: str, due: Mapping[str, str]) -> tuple[str, bool | None]:

@@ -9,6 +9,7 @@ from rdlc.core.text import one_line
 from rdlc.core.variables import MATTERS
 
 NOT_KEPT = "(not kept)"
+AS_ASKED = "(not kept, as asked for)"
 _LIMIT = 1000
 # They move a run's results, its network or its Ray; the others may be anybody's.
 _KEPT = (
@@ -19,7 +20,7 @@ _TELLING = ("AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN")
 
 
 def read_environment(container: Fields, *, clear: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a container as they are kept, by name; `clear` are values that a lock shows anyway.
+    """The variables of a container as they are kept, by name; `clear` are values that were asked for.
 
     A value that comes from elsewhere is told by where it comes from, in round brackets.
     """
@@ -40,12 +41,11 @@ def read_environment(container: Fields, *, clear: Mapping[str, str]) -> dict[str
 
 
 def _kept_value(name: str, value: str, clear: Mapping[str, str]) -> str:
-    if clear.get(name) == value:
-        return one_line(value, limit=_LIMIT)
-    is_telling = any(word in name.upper() for word in _TELLING)
-    if not name.startswith(_KEPT) or is_telling or find_secret(value) is not None:
-        return NOT_KEPT
-    return one_line(value, limit=_LIMIT)
+    is_asked = clear.get(name) == value
+    if any(word in name.upper() for word in _TELLING) or find_secret(value) is not None:
+        # Equal ones are told from others without being kept.
+        return AS_ASKED if is_asked else NOT_KEPT
+    return one_line(value, limit=_LIMIT) if is_asked or name.startswith(_KEPT) else NOT_KEPT
 
 
 def _source(fields: Fields, kinds: tuple[str, ...]) -> str:

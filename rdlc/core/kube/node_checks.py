@@ -19,15 +19,17 @@ def check_nodes(due: ClusterDue, sightings: Sightings) -> Iterator[Check]:
         yield over_time(
             f"{fact} of the workers' nodes", locked, sightings, partial(_judge_fact, fact=fact, locked=locked)
         )
-    yield over_time("workers' nodes", "alike", sightings, _judge_alike)
+    # No lock asks for it: a role that may not see nodes leaves it out, and the record says that it could not.
+    if any(seen.nodes is not None for _, seen in sightings.named):
+        yield over_time("workers' nodes", "alike", sightings, _judge_alike)
 
 
 def _judge_fact(seen: ClusterSeen, *, fact: str, locked: str) -> Judged:
     values = _facts(seen, fact)
     if values is None:
         return unseen(seen, "nodes"), None
-    if len(set(values.values())) == 1:
-        (value,) = set(values.values())
+    if len(set(values.values())) <= 1:
+        value = next(iter(values.values()), "")
         return (value, value == locked) if value else (NOT_MEASURED, None)
     wrong = any(value not in {locked, ""} for value in values.values())
     return "; ".join(f"{node} {value or NOT_MEASURED}" for node, value in values.items()), False if wrong else None
@@ -50,7 +52,7 @@ def _facts(seen: ClusterSeen, fact: str) -> dict[str, str] | None:
         return None
     told = {node.name: node.facts.get(fact, "") for node in seen.nodes}
     names = {pod.node for pod in seen.pods if pod.group != HEAD and pod.node and not pod.is_leaving}
-    return {name: told.get(name, "") for name in sorted(names)} or None
+    return {name: told.get(name, "") for name in sorted(names)}
 
 
 def check_plugins(due: ClusterDue, sightings: Sightings) -> Iterator[Check]:

@@ -103,6 +103,7 @@ class ClusterSeen:
 
     None, for nodes, plugins and Ray's table, means that it could not be seen: `unseen` says why, by what
     was not seen. `plugins` maps what serves the cluster (`EFA plugin`, ...) to its image with its digest.
+    `asked` is what the cluster was created from, None where nobody said.
     """
 
     time: str
@@ -112,6 +113,7 @@ class ClusterSeen:
     plugins: Mapping[str, str] | None = None
     ray_nodes: tuple[RayNodeSeen, ...] | None = None
     unseen: Mapping[str, str] = field(default_factory=dict)
+    asked: Mapping[str, AskedGroup] | None = None
 
 
 def write_seen(seen: ClusterSeen) -> bytes:
@@ -133,6 +135,7 @@ def read_seen(data: bytes, *, name: str) -> ClusterSeen:
         plugins=fields.table("plugins") if fields.has("plugins") else None,
         ray_nodes=tuple(_read_ray_node(item) for item in fields.each("ray_nodes")) if fields.has("ray_nodes") else None,
         unseen=fields.table("unseen"),
+        asked=_read_groups(fields.below("asked")) if fields.has("asked") else None,
     )
     fields.finish()
     if write_seen(seen) != data:
@@ -150,6 +153,7 @@ def _payload(seen: ClusterSeen) -> Json:
         "plugins": None if seen.plugins is None else dict(seen.plugins),
         "ray_nodes": None if seen.ray_nodes is None else [_ray_payload(node) for node in seen.ray_nodes],
         "unseen": dict(seen.unseen),
+        "asked": None if seen.asked is None else _groups_payload(seen.asked),
     }
 
 
@@ -160,16 +164,20 @@ def _object_payload(cluster: ObjectSeen) -> Json:
         "uid": cluster.uid,
         "generation": cluster.generation,
         "observed_generation": cluster.observed_generation,
-        "groups": {
-            name: {
-                "replicas": group.replicas,
-                "containers": {
-                    key: {"image": asked.image, "environment": dict(asked.environment)}
-                    for key, asked in group.containers.items()
-                },
-            }
-            for name, group in cluster.groups.items()
-        },
+        "groups": _groups_payload(cluster.groups),
+    }
+
+
+def _groups_payload(groups: Mapping[str, AskedGroup]) -> Json:
+    return {
+        name: {
+            "replicas": group.replicas,
+            "containers": {
+                key: {"image": asked.image, "environment": dict(asked.environment)}
+                for key, asked in group.containers.items()
+            },
+        }
+        for name, group in groups.items()
     }
 
 
@@ -214,7 +222,6 @@ def _ray_payload(node: RayNodeSeen) -> Json:
 
 
 def _read_object(fields: Fields) -> ObjectSeen:
-    table = fields.below("groups")
     has_looked = fields.has("observed_generation")
     return ObjectSeen(
         name=fields.text("name"),
@@ -222,8 +229,12 @@ def _read_object(fields: Fields) -> ObjectSeen:
         uid=fields.text("uid"),
         generation=fields.count("generation"),
         observed_generation=fields.count("observed_generation") if has_looked else None,
-        groups={name: _read_group(table.below(name)) for name in table.names()},
+        groups=_read_groups(fields.below("groups")),
     )
+
+
+def _read_groups(table: Fields) -> dict[str, AskedGroup]:
+    return {name: _read_group(table.below(name)) for name in table.names()}
 
 
 def _read_group(fields: Fields) -> AskedGroup:

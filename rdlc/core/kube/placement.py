@@ -16,7 +16,8 @@ _NAME = "placement"
 
 def place_ranks(seen: ClusterSeen, ranks: Sequence[Rank]) -> tuple[Placement, ...]:
     """The pod and node of each rank, by the name of its host."""
-    return tuple(_place(rank, _find_pod(seen, rank)) for rank in sorted(ranks, key=lambda rank: rank.rank))
+    hosts = _name_hosts(seen)
+    return tuple(_place(rank, hosts.get(rank.host)) for rank in _by_rank(ranks))
 
 
 def check_placement(due: ClusterDue, seen: ClusterSeen | None, ranks: Sequence[Rank]) -> Check:
@@ -48,10 +49,12 @@ def _place(rank: Rank, pod: PodSeen | None) -> Placement:
     return Placement(rank=rank.rank, pod=pod.name if pod else "", node=pod.node if pod else "")
 
 
-def _find_pod(seen: ClusterSeen, rank: Rank) -> PodSeen | None:
-    # The host's name is the pod's, cut where it is long; with the host's own network it is the node's.
+def _name_hosts(seen: ClusterSeen) -> dict[str, PodSeen]:
+    """The pods by the host names that their processes see."""
+    on_node: dict[str, list[PodSeen]] = {}
     for pod in seen.pods:
-        if rank.host in {pod.name, pod.name[:63].rstrip("-.")}:
-            return pod
-    there = [pod for pod in seen.pods if rank.host == pod.node]
-    return there[0] if len(there) == 1 else None
+        on_node.setdefault(pod.node, []).append(pod)
+    # With the host's own network the name is the node's.
+    hosts = {node: pods[0] for node, pods in on_node.items() if node and len(pods) == 1}
+    # Linux cuts a long one.
+    return {**hosts, **{name: pod for pod in seen.pods for name in (pod.name[:63].rstrip("-."), pod.name)}}

@@ -4,18 +4,34 @@ They only read. Ray's job record holds the environment of a job in clear, so wha
 """
 
 # Ray's node table and its jobs, from the head's own API. A job's entry point and environment stay behind.
+# The argument is how many nodes to wait for, for a while: a pod can be ready before Ray has counted it.
 RAY_PROGRAM = """
-import json, os, urllib.request
+import json, os, sys, time, urllib.request
+
+# Ray's own name for it; the port of the pod is what KubeRay leaves.
+server = os.environ.get("RAY_API_SERVER_ADDRESS") or "http://127.0.0.1:8265"
 
 def ask(path):
-    address = os.environ.get("RAY_API_SERVER_ADDRESS") or "http://127.0.0.1:8265"
-    request = urllib.request.Request(address + path)
+    request = urllib.request.Request(server.rstrip("/") + path)
     if os.environ.get("RAY_AUTH_TOKEN"):
         request.add_header("Authorization", "Bearer " + os.environ["RAY_AUTH_TOKEN"])
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.load(answer)
 
-rows = ask("/api/v0/nodes?detail=1&limit=10000")["data"]["result"]["result"]
+def nodes_of(due):
+    deadline = time.monotonic() + (60 if due else 10)
+    while True:
+        late = time.monotonic() > deadline
+        try:
+            rows = ask("/api/v0/nodes?detail=1&limit=10000")["data"]["result"]["result"]
+            if late or sum(row.get("state") == "ALIVE" for row in rows) >= due:
+                return rows
+        except OSError as error:
+            if late:
+                sys.exit("Ray's own API does not answer: %s" % error)
+        time.sleep(0.5)
+
+rows = nodes_of(int(sys.argv[1]) if len(sys.argv) > 1 else 0)
 keys = ("node_id", "node_ip", "state", "is_head_node")
 nodes = [{**{key: row.get(key) for key in keys}, "gpus": str((row.get("resources_total") or {}).get("GPU", ""))}
          for row in rows]

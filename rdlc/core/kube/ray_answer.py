@@ -30,6 +30,8 @@ class RayAnswer:
 def read_ray_answer(data: bytes, *, name: str) -> RayAnswer:
     """What the program printed; raises InputError for any other form."""
     answer = read_json_file(data, name=name, limit_bytes=ANSWER_LIMIT_BYTES)
+    if not answer.has("nodes"):
+        raise answer.error("nodes", "is missing")
     return RayAnswer(nodes=_read_nodes(answer), jobs=_read_jobs(answer) if answer.has("jobs") else None)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rdlc.core.kube.image_ids import NOT_MEASURED
-from rdlc.core.kube.observed import HEAD, ClusterSeen, PodSeen
+from rdlc.core.kube.observed import HEAD, AskedGroup, ClusterSeen, PodSeen
 from rdlc.core.record import Check
 from rdlc.core.text import one_line
 
@@ -24,6 +24,11 @@ class Sightings:
         """Those that there are, in order, each with its name."""
         both = (("before", self.before), ("after", self.after))
         return tuple((name, seen) for name, seen in both if seen is not None)
+
+    @property
+    def asked(self) -> Mapping[str, AskedGroup] | None:
+        """What the cluster was created from, if that is known."""
+        return None if self.before is None else self.before.asked
 
     @property
     def last(self) -> ClusterSeen | None:

@@ -158,6 +158,17 @@ def predict_steps(probe: Probe, traffic: Traffic, *, measured_step_s: float | No
     return tuple(_predict(arm.name, wire_s(arm, traffic), locked_s, measured_step_s) for arm in probe.arms)
 
 
+def predict_locked_step(probe: Probe, traffic: Traffic, *, tcp_step_s: float) -> tuple[float, float] | None:
+    """The least and the most seconds of a step over the locked transport, from one that was measured over TCP.
+
+    None without an arm of TCP, or where a kind of collective was not measured.
+    """
+    if probe.tcp is None:
+        return None
+    step = _predict("locked", wire_s(probe.locked, traffic), wire_s(probe.tcp, traffic), tcp_step_s)
+    return None if step.low_s is None or step.high_s is None else (step.low_s, step.high_s)
+
+
 def _predict(arm: str, wire: float | None, locked_wire: float | None, step: float | None) -> StepPrediction:
     if wire is None or locked_wire is None or step is None:
         return StepPrediction(arm=arm, wire_s=wire, low_s=None, high_s=None)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rdlc.core.infra.price_table import Price
 from rdlc.core.outcome import Step
 
+NOT_MEASURED = "slower: not measured"
 _HOUR_S = 3600
 
 
@@ -68,31 +69,38 @@ def measure_cost(steps: Sequence[Step], baseline: Sequence[Step], *, warmup_step
 def describe_cost(cost: Cost, *, steps_total: int | None) -> tuple[str, ...]:
     """The sentences about time and money; what was not measured is said to be so."""
     if cost.seen_step_s is None:
-        return ("slower: not measured, no step was timed",)
-    step = f"{_span(cost.seen_step_s)} a step{' in warm-up' if cost.is_early else ''}"
+        return (f"{NOT_MEASURED}, no step was timed",)
+    step = f"{span_words(cost.seen_step_s)} a step{' in warm-up' if cost.is_early else ''}"
     if cost.slowdown is None or cost.due_step_s is None:
-        return (f"slower: not measured, there is no baseline to compare {step} with",)
-    words = [f"slower: {cost.slowdown:.1f} times, {step} against {_span(cost.due_step_s)} in the baseline"]
+        return (f"{NOT_MEASURED}, neither a baseline nor a probe is there to compare {step} with",)
+    words = [f"slower: {cost.slowdown:.1f} times, {step} against {span_words(cost.due_step_s)} in the baseline"]
     if cost.slowdown <= 1:
-        return (f"slower: no, {step} against {_span(cost.due_step_s)} in the baseline",)
-    words.append(f"lost: {_hours(cost.lost_hours or 0.0)} in {cost.steps:,} steps{_money(cost.lost_money, cost.price)}")
+        return (f"slower: no, {step} against {span_words(cost.due_step_s)} in the baseline",)
+    words.append(
+        f"lost: {hours_words(cost.lost_hours or 0.0)} in {cost.steps:,} steps{money_words(cost.lost_money, cost.price)}"
+    )
     if steps_total is not None and steps_total > cost.steps:
         whole = (cost.seen_step_s - cost.due_step_s) * steps_total / _HOUR_S
         money = whole * float(cost.price.usd_per_h) if cost.price else None
-        words.append(f"to its end: {_hours(whole)} would be lost in {steps_total:,} steps{_money(money, cost.price)}")
+        words.append(
+            f"to its end: {hours_words(whole)} would be lost in {steps_total:,} steps{money_words(money, cost.price)}"
+        )
     return tuple(words)
 
 
-def _money(amount: float | None, price: Price | None) -> str:
+def money_words(amount: float | None, price: Price | None, *, bound: str = "") -> str:
+    """What an amount of USD is by which price, as the end of a sentence; `bound` stands before it."""
     if amount is None or price is None:
         return "; money not measured, no price is known"
     source = ", ".join(filter(None, (price.source, price.as_of)))
-    return f"; {amount:,.2f} USD at {price.usd_per_h:,.2f} USD per hour ({source})"
+    return f"; {bound}{amount:,.2f} USD at {price.usd_per_h:,.2f} USD per hour ({source})"
 
 
-def _hours(hours: float) -> str:
+def hours_words(hours: float) -> str:
+    """A time in the largest unit of which it has one: `1.5 h`, `3.0 min`, `2.0 s`."""
     return f"{hours:,.1f} h" if hours >= 1 else f"{hours * 60:,.1f} min" if hours * 60 >= 1 else f"{hours * 3600:.1f} s"
 
 
-def _span(seconds: float) -> str:
+def span_words(seconds: float) -> str:
+    """The time of a step: `1.965 s`, `312.0 ms`."""
     return f"{seconds:,.3f} s" if seconds >= 1 else f"{seconds * 1000:,.1f} ms"

@@ -12,13 +12,13 @@ from rdlc.core.kube.objects import clear_values, read_groups, read_object, read_
 from rdlc.core.kube.observed import ClusterSeen, NodeSeen, RayNodeSeen
 from rdlc.core.record import Rank
 
-FOLDER = Path(__file__).parent / "recordings"
 IMAGE = "sha256:6362fde136edd331454272695c5a461d506aeb739c7123073c68d9acd09d8438"
 PLATFORM = "sha256:" + "1" * 64
 CONFIG = "sha256:" + "2" * 64
 OLD = "sha256:" + "0" * 64
-RAYCLUSTER: dict[str, Any] = json.loads((FOLDER / "raycluster_ready.json").read_bytes())
-PODS: list[dict[str, Any]] = json.loads((FOLDER / "pods_ready.json").read_bytes())["items"]
+_RECORDING = json.loads((Path(__file__).parents[2] / "kubernetes/recordings/ready.json").read_bytes())
+RAYCLUSTER: dict[str, Any] = _RECORDING["raycluster"]
+PODS: list[dict[str, Any]] = _RECORDING["pods"]
 FACTS = {"AMI": "ami-0123", "driver": "580.95.05", "instance type": "g6.12xlarge", "kernel": "6.12.40"}
 PLUGINS = {"EFA plugin": f"plugin@{OLD}"}
 RANKS = tuple(

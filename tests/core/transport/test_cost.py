@@ -27,7 +27,7 @@ PRICE = Price(usd_per_h=Decimal("9.2032"), as_of="2026-07")
         (Cost(seen_step_s=0.3, due_step_s=0.312, steps=2, price=PRICE), 2,
          ("slower: no, 300.0 ms a step against 312.0 ms in the baseline",)),
         (Cost(seen_step_s=1.965, due_step_s=None, steps=2, price=PRICE), 2,
-         ("slower: not measured, there is no baseline to compare 1.965 s a step with",)),
+         ("slower: not measured, neither a baseline nor a probe is there to compare 1.965 s a step with",)),
         (Cost(seen_step_s=None, due_step_s=0.312, steps=0, price=PRICE), 2,
          ("slower: not measured, no step was timed",)),
     ],
