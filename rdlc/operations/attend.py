@@ -171,7 +171,10 @@ def _follow(
     finally:
         job.close()
     if job.breaks:
-        site.reporter.note(f"the stream broke {job.breaks} times and was taken up again, with no line lost or repeated")
+        times = "once" if job.breaks == 1 else f"{job.breaks} times"
+        site.reporter.note(
+            f"the stream broke {times} and was taken up again, with no line lost or repeated: {job.last_break}"
+        )
     return Ended(reason=end.reason, exit_status=end.exit_status, signal=end.signal), reason, job.gone
 
 

@@ -72,6 +72,7 @@ class PodStream:
         self.breaks = 0
         # Whether anything was heard, be it only a sign of life.
         self.is_alive = False
+        self.last_break = ""
         self.ended: JobSeen | None = None
 
     def pump(self) -> None:
@@ -141,6 +142,7 @@ class PodStream:
         told = one_line(end.told.strip(), limit=300) if end else "nothing was heard for a while"
         self.close()
         self.breaks += 1
+        self.last_break = told or "it ended without a word"
         self._refuse_gone()
         if now - self._last_good > _LOST_S:
             raise OutsideError(f"the connection to pod `{self._followed.place.pod}` is lost: {told}")
@@ -188,6 +190,11 @@ class ClusterJob:
     def breaks(self) -> int:
         """How often a stream broke."""
         return sum(stream.breaks for stream in self._streams)
+
+    @property
+    def last_break(self) -> str:
+        """What the client said when a stream broke last, for one of the streams."""
+        return next((stream.last_break for stream in self._streams if stream.last_break), "")
 
     def poll(self) -> Ended | None:
         """How it ended; None while it runs."""

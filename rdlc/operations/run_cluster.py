@@ -26,6 +26,13 @@ def execute_on_cluster(request: RunRequest, prepared: Prepared, plan: ClusterPla
             hint="put them into the manifest as `valueFrom.secretKeyRef`",
         )
 
+    packages = prepared.lock.sections.packages
+    if packages is not None and packages.extras:
+        raise RdlcError(
+            "the lock has extra packages, and this version of rdlc cannot install them on a cluster",
+            hint="put them into the image: `rdlc lock` with `image.base`",
+        )
+
     def work(record: RunRecord, path: Path, _: Mapping[str, str]) -> RunResult:
         run, pods = start(prepared, plan, record, path, site)
         if request.is_detached:

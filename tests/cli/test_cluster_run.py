@@ -1,4 +1,4 @@
-"""`rdlc run`, `replay` and `collect` on a cluster, as a user sees them: a real kubectl, an API server and Ray made up."""
+"""`rdlc run` and `rdlc collect` on a cluster, as a user sees them: a real kubectl; API server and Ray are made up."""
 
 import json
 import os

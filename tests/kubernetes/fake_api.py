@@ -120,6 +120,11 @@ def serving(api: FakeApi) -> Iterator[FakeApi]:
 
     def run() -> None:
         loop.run_until_complete(serve())
+        left = asyncio.all_tasks(loop)
+        for task in left:
+            task.cancel()
+        # A turn more, in which the pipes of ended programs are closed.
+        loop.run_until_complete(asyncio.wait([loop.create_task(asyncio.sleep(0.2)), *left]))
         loop.close()
 
     thread = threading.Thread(target=run, name="fake-api", daemon=True)

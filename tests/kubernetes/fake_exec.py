@@ -107,6 +107,8 @@ class _Session:
             # Also ends a program that still runs when the server itself is shut down; what it started may hold its
             # pipes for longer.
             self._process._transport.close()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._process.wait(), 10)
 
     async def _give(self, channel: int, stream: Any) -> None:
         fault = self._fault
