@@ -138,7 +138,7 @@ def test_a_job_that_a_real_ray_ran_is_collected_without_the_lines_of_another_one
     assert [row for row in document["conformance"] if row["equal"] is False] == []
     assert (done.code, document["status"], done.err) == (0, "collected", "")
     assert rows["Ray nodes"] == "1 alive, 0 dead"
-    assert (document["job"], document["transport"]["transport"]) == ("04000000", "efa")
+    assert (document["job"], document["transport"]["transport"]) == ("03000000", "efa")
     kept = b"".join(file.read_bytes() for file in Path(document["record"]).rglob("*") if file.is_file())
     assert b"NCCL INFO of another job" not in kept
     assert rdlc("verify", document["record"]).code == 0
