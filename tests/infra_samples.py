@@ -5,6 +5,7 @@ from dataclasses import replace
 from rdlc.core.infra.origin import InfraOrigin
 from rdlc.core.lockfile import RunLock
 from rdlc.core.network import NetworkRequest
+from rdlc.core.storage import StorageRequest
 from tests.core.infra.roots import SECTION
 from tests.image_samples import image_lock
 
@@ -14,7 +15,8 @@ def eks_lock() -> RunLock:
     lock = image_lock()
     held = lock.sections
     network = NetworkRequest(transport="", is_strict=False, on_fallback="warn")
-    run = replace(held.run.requested, target="eks", network=network)
+    storage = StorageRequest(path="s3://bucket/prefix")
+    run = replace(held.run.requested, target="eks", network=network, storage=storage)
     origin = InfraOrigin(
         plan="sha256:" + "f" * 64,
         plan_missing="",

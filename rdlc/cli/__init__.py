@@ -83,6 +83,14 @@ def group() -> None:
     """Make a distributed training run repeatable, and prove afterwards that what ran was locked."""
 
 
+class ReaderLeft(BrokenPipeError):
+    """Whoever read the answer went away before its end; the answer stays what it is."""
+
+    def __init__(self, exit_code: int) -> None:
+        super().__init__()
+        self.exit_code = exit_code
+
+
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Runs the command line and exits with its code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
@@ -94,10 +102,10 @@ def run_command_line(arguments: list[str]) -> int:
     """The exit code of one command line; every error becomes one message here and nowhere else."""
     try:
         return _run(arguments)
-    except BrokenPipeError:
+    except BrokenPipeError as error:
         # The reader went away (`rdlc runs | head`): nothing is left to say, and to nobody.
         sys.stdout = None  # keeps the interpreter from flushing it
-        return 0
+        return error.exit_code if isinstance(error, ReaderLeft) else 0
 
 
 def _run(arguments: list[str]) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from rdlc.cli import COMMANDS
+from rdlc.cli import COMMANDS, ReaderLeft
 from rdlc.cli.console import make_console, write_line
 from rdlc.cli.streams import is_stdout_lost
 from rdlc.core.canonical import Json
@@ -142,10 +142,14 @@ def _refuse_deleted_folder() -> None:
 
 
 def _give(session: Session, name: str, answer: Answer) -> int:
-    if session.as_json:
-        _write_json(name, answer.status, answer.exit_code, None, answer.data)
-    else:
-        answer.show(session.out)
+    try:
+        if session.as_json:
+            _write_json(name, answer.status, answer.exit_code, None, answer.data)
+        else:
+            answer.show(session.out)
+        sys.stdout.flush()
+    except (BrokenPipeError, SystemExit) as error:  # Rich exits where its reader went away
+        raise ReaderLeft(answer.exit_code) from error
     return answer.exit_code
 
 

@@ -9,7 +9,10 @@ from rich.console import Console
 
 from rdlc import __version__
 from rdlc.cli.console import shown_digest, write_line
+from rdlc.cli.data_source import DataPlaces
+from rdlc.cli.data_text import describe_data, locked_data
 from rdlc.cli.edge import Answer, Session, verb
+from rdlc.cli.estimate_text import PretrainedShapes, estimate_data, estimate_lock, show_estimate
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, describe_moves, move_words, moves_data
 from rdlc.cli.infra_source import infra_tools
@@ -19,13 +22,14 @@ from rdlc.cli.package_text import describe_packages, packages_data
 from rdlc.cli.paths import shown
 from rdlc.cli.wiring import LocalWorkspace
 from rdlc.core.canonical import Json
+from rdlc.core.estimate.estimate import Estimate
 from rdlc.core.packages.request import normalise_package_name, normalise_replacement
 from rdlc.core.text import printable
 from rdlc.errors import InputError
 from rdlc.operations.lock import LockRequest, LockResult, lock_spec
 from rdlc.operations.lock_image import LockedImage
 
-UPGRADES = ("image", "packages", "packages:NAME", "infra", "all")
+UPGRADES = ("image", "packages", "packages:NAME", "infra", "data", "all")
 STATUSES = {
     "locked": "the lock was written",
     "unchanged": "the lock already said the same",
@@ -125,13 +129,15 @@ def command(
         tool=f"rdlc {__version__}",
     )
     images = RegistryImages(session, route=route_named(contents), plain_http=plain_http)
-    index = IndexPackages(session)
     infra = infra_tools(session, terraform_bin=terraform_bin)
-    workspace = LocalWorkspace()
-    result = lock_spec(request, workspace=workspace, images=images, index=index, infra=infra, reporter=session)
+    index, workspace, data = IndexPackages(session), LocalWorkspace(), DataPlaces(session)
+    result = lock_spec(
+        request, workspace=workspace, images=images, index=index, infra=infra, data=data, reporter=session
+    )
     status = "unchanged" if result.is_unchanged else "locked"
     if is_check and not result.is_unchanged:
         status = "would-change"
+    needs = estimate_lock(result.lock, PretrainedShapes(session=session, project=result.project, data=data))
     return Answer(
         status=status,
         exit_code=1 if status == "would-change" else 0,
@@ -144,8 +150,10 @@ def command(
             "image": _image_data(result),
             "packages": packages_data(result.packages) if result.packages else None,
             "infra": infra_data(result.infra) if result.infra else None,
+            "data": locked_data(result.lock.sections.data),
+            "estimate": estimate_data(needs),
         },
-        show=lambda console: _show(session, console, result, status),
+        show=lambda console: _show(session, console, result, status, needs),
     )
 
 
@@ -209,7 +217,7 @@ def _image_data(result: LockResult) -> Json:
     }
 
 
-def _show(session: Session, console: Console, result: LockResult, status: str) -> None:
+def _show(session: Session, console: Console, result: LockResult, status: str, needs: Estimate | None) -> None:
     words = {"locked": "locked", "unchanged": "unchanged", "would-change": "would change"}
     write_line(console, f"{words[status]}  {shown(result.path)}")
     write_line(console, f"id  {result.lock.id}")
@@ -223,6 +231,8 @@ def _show(session: Session, console: Console, result: LockResult, status: str) -
         describe_packages(console, result.packages)
     if result.infra:
         describe_infra(console, result.infra)
+    describe_data(console, result.lock.sections.data)
+    show_estimate(session, console, needs)
     if status == "locked" and result.lock.sections.environment is not None:
         session.note(f"next: `rdlc run {shown(result.path)}`")
 

@@ -9,6 +9,8 @@ from rich.console import Console
 
 from rdlc.adapters.aws.offers import AwsOffers
 from rdlc.cli.console import write_line
+from rdlc.cli.data_source import DataPlaces
+from rdlc.cli.data_text import data_rows, show_data
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.image_source import ROUTES, RegistryImages, route_named
 from rdlc.cli.image_text import TAG_WORDS, move_words, moves_data
@@ -73,9 +75,9 @@ def command(
     """
     upstream = RegistryImages(session, route=route_named(route), plain_http=plain_http)
     now = datetime.datetime.now(tz=datetime.UTC)
-    index, workspace, offers = IndexPackages(session), LocalWorkspace(), AwsOffers()
+    index, workspace, offers, source = IndexPackages(session), LocalWorkspace(), AwsOffers(), DataPlaces(session)
     states = [
-        look_upstream(path, workspace=workspace, upstream=upstream, index=index, offers=offers, now=now)
+        look_upstream(path, workspace=workspace, upstream=upstream, index=index, offers=offers, now=now, source=source)
         for path in locks
     ]
     status = _status(states)
@@ -102,6 +104,7 @@ def _row(state: LockState) -> Json:
         "id": state.lock.id,
         "packages": packages,
         "infra": _infra_row(state.infra),
+        "data": data_rows(state.data),
     }
     image = state.image
     if image is None:
@@ -147,7 +150,7 @@ def _package_row(package: PackageState) -> Json:
 def _show(console: Console, states: Sequence[LockState]) -> None:
     for state in states:
         write_line(console, shown(state.path))
-        if state.image is None and state.lock.sections.packages is None and state.infra is None:
+        if state.image is None and state.lock.sections.packages is None and state.infra is None and not state.data:
             write_line(console, "  nothing in it comes from upstream")
         if state.image is not None:
             _show_image(console, state.image)
@@ -155,6 +158,7 @@ def _show(console: Console, states: Sequence[LockState]) -> None:
             _show_packages(console, state.packages)
         if state.infra is not None:
             _show_infra(console, state.infra)
+        show_data(console, state.data)
 
 
 def _show_image(console: Console, image: ImageState) -> None:

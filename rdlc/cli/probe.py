@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from rdlc import __version__
+from rdlc.cli.data_source import DataPlaces
 from rdlc.cli.edge import Answer, Session, verb
 from rdlc.cli.probe_json import result_document
 from rdlc.cli.probe_text import show_result
@@ -47,7 +48,9 @@ def command(session: Session, *, given: Path, price: str | None, allow: tuple[st
     request = ProbeRequest(given=given, allow=read_allowed(allow), usd_per_h=usd_per_h, tool=tool)
     try:
         with terminable(), RunProgress(session) as progress:
-            result = probe(request, machine=LocalMachine(), reporter=session, listener=progress)
+            result = probe(
+                request, machine=LocalMachine(), reporter=session, listener=progress, data=DataPlaces(session)
+            )
     except DriftRefused as refusal:
         return show_refusal(session, refusal)
     status = _status(result)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rdlc import __version__
 from rdlc.cli.conformance_text import cluster_row, conformance_rows, show_conformance
 from rdlc.cli.console import write_line
+from rdlc.cli.data_source import DataPlaces
 from rdlc.cli.edge import Answer, Session
 from rdlc.cli.lock import read_settings
 from rdlc.cli.paths import shown
@@ -57,7 +58,9 @@ def run_and_answer(session: Session, request: RunRequest) -> Answer:
     """Runs on this machine and says how it went."""
     try:
         with terminable(), RunProgress(session) as progress:
-            result = execute(request, machine=LocalMachine(), reporter=session, listener=progress)
+            result = execute(
+                request, machine=LocalMachine(), reporter=session, listener=progress, data=DataPlaces(session)
+            )
     except DriftRefused as refusal:
         return show_refusal(session, refusal)
     return answer_of(result)
@@ -84,6 +87,7 @@ def answer_of(result: RunResult) -> Answer:
             "conformance": conformance_rows(record),
             "cluster": cluster_row(record),
             "remarks": list(record.remarks),
+            "metrics": None if record.metrics is None else record.metrics.payload(),
             "package_setup": record.observed.get(SETUP),
             "drift": _drift_rows(record.drift),
             "accepted": dict(record.accepted),

@@ -68,6 +68,7 @@ def _verify(given: Path) -> Verification:
 
 
 def _check_online(session: Session, verification: Verification, plain_http: tuple[str, ...]) -> OnlineCheck:
+    from rdlc.cli.data_source import DataPlaces
     from rdlc.cli.image_source import RegistryImages
     from rdlc.cli.package_source import IndexPackages
 
@@ -75,7 +76,8 @@ def _check_online(session: Session, verification: Verification, plain_http: tupl
         raise InputError("a baseline names nothing that could be obtained", hint="give the lock beside it")
     path = verification.path / "lock.yaml" if verification.kind == "record" else verification.path
     stores = RegistryImages(session, route="config", plain_http=plain_http)
-    return check_online(path, workspace=LocalArchive(), stores=stores, index=IndexPackages(session))
+    index, data = IndexPackages(session), DataPlaces(session)
+    return check_online(path, workspace=LocalArchive(), stores=stores, index=index, data=data)
 
 
 def _show(console: Console, verification: Verification, asked: int | None) -> None:

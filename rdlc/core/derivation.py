@@ -4,12 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
+from rdlc.core.data.files import find_missing_digest
+from rdlc.core.data.request import dataset_origin
 from rdlc.core.determinism import worker_settings
 from rdlc.core.document import child_address
 from rdlc.core.infra.section import find_infra_contradictions
 from rdlc.core.network import NetworkRequest, find_network_mistakes
 from rdlc.core.packages.derivation import find_wrong_packages
-from rdlc.core.sections import ClusterSection, CodeSection, Sections
+from rdlc.core.sections import ClusterSection, CodeSection, DataSection, Sections
 from rdlc.core.spec import ClusterRequest
 from rdlc.core.text import one_line
 
@@ -34,7 +36,13 @@ def derive_cluster(
 
 
 def derive_data(request: Mapping[str, Json]) -> dict[str, Json]:
-    """What a request for generated data resolves to; random tokens have nothing that could be learned."""
+    """What a request for data resolves to beside its files; random tokens have nothing that could be learned.
+
+    Neither can text show it of which nothing is held out.
+    """
+    origin = dataset_origin(request)
+    if origin is not None:
+        return {"source": origin.kind, "shows_learning": request["held_out_percent"] != 0}
     return {"source": "generated", "shows_learning": request["kind"] != "random-tokens"}
 
 
@@ -69,6 +77,7 @@ def find_contradictions(sections: Sections) -> Iterator[Contradiction]:
     for address, message in find_infra_contradictions(sections.infra) if sections.infra else ():
         yield _contradiction("infra", address, message)
     yield from _check_mapping("data", sections.data.resolved, derive_data(sections.data.requested))
+    yield from _check_files(sections.data)
     yield from _check_module(recipe.requested.module, recipe.requested.package, sections.code)
     yield from _check("recipe", "world_size", recipe.world_size, cluster.requested.workers)
 
@@ -89,6 +98,14 @@ def _check_mapping(section: str, found: Mapping[str, Json], wanted: Mapping[str,
             yield _contradiction(section, address, f"is missing: {_shown(wanted[key])} is due")
         else:
             yield from _check(section, key, found[key], wanted[key])
+
+
+def _check_files(data: DataSection) -> Iterator[Contradiction]:
+    for name, locked in (("model", data.model), ("dataset", data.dataset)):
+        missing = find_missing_digest(locked) if locked is not None else None
+        if missing is not None:
+            address = child_address(f"data.resolved.{name}.files", missing)
+            yield _contradiction("data", address, "has no sha256, and the evidence says that it is known")
 
 
 def _check_settings(found: ClusterSection, wanted: ClusterSection) -> Iterator[Contradiction]:

@@ -1,5 +1,7 @@
 """Reading the sections of a run lock: the other half of `rdlc.core.sections`."""
 
+from rdlc.core.data.files import read_locked_files
+from rdlc.core.data.request import read_data_request, read_model_request
 from rdlc.core.fields import Fields
 from rdlc.core.image.section import read_image_section
 from rdlc.core.infra.section import read_infra_section
@@ -17,7 +19,6 @@ from rdlc.core.sections import (
 )
 from rdlc.core.spec import (
     read_cluster_request,
-    read_data_request,
     read_recipe_request,
     read_run_request,
 )
@@ -102,7 +103,21 @@ def _read_code(section: Fields) -> CodeSection:
 
 
 def _read_data(section: Fields) -> DataSection:
-    data = DataSection(requested=read_data_request(section.below("requested")), resolved=section.scalars("resolved"))
+    requested, resolved = section.below("requested"), section.below("resolved", default={})
+    has_model = requested.has("model")
+    request = read_data_request(requested, has_model=has_model, skip=("model",) if has_model else ())
+    held = {
+        name: read_locked_files(resolved.below(name))
+        for name, is_due in (("model", has_model), ("dataset", request["kind"] == "text"))
+        if is_due
+    }
+    data = DataSection(
+        requested=request,
+        resolved={name: resolved.scalar(name) for name in resolved.names() if name not in held},
+        model_origin=read_model_request(requested.below("model")) if has_model else None,
+        model=held.get("model"),
+        dataset=held.get("dataset"),
+    )
     section.finish()
     return data
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rdlc.core.canonical import Json, listing_digest
+from rdlc.core.data.files import LockedFiles
+from rdlc.core.data.origin import Origin
 from rdlc.core.image.section import ImageSection
 from rdlc.core.infra.section import InfraSection
 from rdlc.core.packages.section import PackagesSection
@@ -38,12 +40,14 @@ class RunSection:
         run = self.requested
         secrets = [{"from": "env", "name": name} for name in run.secrets]
         network: dict[str, Json] = {} if run.network is None else {"network": run.network.payload()}
+        storage: dict[str, Json] = {} if run.storage is None else {"storage": run.storage.payload()}
         return {
             "requested": {
                 "name": run.name,
                 "target": run.target,
                 "claim": run.claim,
                 **network,
+                **storage,
                 "limits": dict(sorted(run.limits.items())),
                 "secrets": secrets,
                 "allow": dict(sorted(run.allow.items())),
@@ -140,16 +144,26 @@ class CodeSection:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class DataSection:
-    """Which data the run reads; generated data is named by its kind and parameters alone."""
+    """Which data the run reads; generated data is named by its kind and parameters alone.
+
+    `model` holds the pretrained weights that `model_origin` asks for, `dataset` the text of kind `text`;
+    None where there is none.
+    """
 
     requested: Mapping[str, Json]
     resolved: Mapping[str, Json]
+    model_origin: Origin | None = None
+    model: LockedFiles | None = None
+    dataset: LockedFiles | None = None
 
     def payload(self) -> Mapping[str, Json]:
-        """Version 1."""
+        """Version 1; `model` and `dataset` stand there only where they are asked for."""
+        asked: dict[str, Json] = {} if self.model_origin is None else {"model": self.model_origin.payload()}
+        held = {"model": self.model, "dataset": self.dataset}
+        files: dict[str, Json] = {name: locked.payload() for name, locked in held.items() if locked is not None}
         return {
-            "requested": dict(sorted(self.requested.items())),
-            "resolved": dict(sorted(self.resolved.items())),
+            "requested": dict(sorted({**self.requested, **asked}.items())),
+            "resolved": dict(sorted({**self.resolved, **files}.items())),
         }
 
 

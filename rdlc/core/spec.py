@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rdlc.core.canonical import Json
+from rdlc.core.data.origin import Origin
+from rdlc.core.data.request import read_data_request, read_model_request
 from rdlc.core.document import Document, parse_document
 from rdlc.core.fields import Fields
 from rdlc.core.image.section import ImageRequest, read_image_request
@@ -13,6 +15,7 @@ from rdlc.core.level import CLAIMS
 from rdlc.core.network import NetworkRequest, find_network_mistakes, read_network_request
 from rdlc.core.packages.request import PackagesRequest, read_packages_request
 from rdlc.core.relative_path import read_relative_path
+from rdlc.core.storage import StorageRequest, read_storage_request
 from rdlc.core.variables import is_reserved
 from rdlc.errors import InputError
 
@@ -52,7 +55,10 @@ class ClusterRequest:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunRequest:
-    """The name of a run, where it runs, what ends it, and what it claims; `network` None asks nothing of it."""
+    """The name of a run, where it runs, what ends it, and what it claims.
+
+    `network` None asks nothing of it, `storage` None keeps checkpoints in the record.
+    """
 
     name: str
     target: str
@@ -61,13 +67,14 @@ class RunRequest:
     secrets: tuple[str, ...]
     allow: Mapping[str, str]
     network: NetworkRequest | None = None
+    storage: StorageRequest | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RunSpec:
     """One run as it was asked for; `image` is None for target local, `packages` without extra packages.
 
-    `infra` is None for any target but eks.
+    `infra` is None for any target but eks, `model` without pretrained weights.
     """
 
     run: RunRequest
@@ -77,6 +84,7 @@ class RunSpec:
     image: ImageRequest | None = None
     packages: PackagesRequest | None = None
     infra: InfraRequest | None = None
+    model: Origin | None = None
 
 
 def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec:
@@ -95,10 +103,11 @@ def read_spec(data: bytes, *, name: str, settings: Mapping[str, str]) -> RunSpec
         run=read_run_request(fields),
         cluster=read_cluster_request(fields.below("cluster")),
         recipe=read_recipe_request(fields.below("recipe")),
-        data=read_data_request(fields.below("data")),
+        data=read_data_request(fields.below("data"), has_model=fields.has("model")),
         image=_read_image(fields),
         packages=read_packages_request(fields, "packages"),
         infra=_read_infra(fields),
+        model=read_model_request(fields.below("model")) if fields.has("model") else None,
     )
     fields.finish()
     for field, message in find_network_mistakes(spec.run.network, gpus_per_worker=spec.cluster.gpus_per_worker):
@@ -169,14 +178,6 @@ def read_cluster_request(fields: Fields) -> ClusterRequest:
     return request
 
 
-def read_data_request(fields: Fields) -> dict[str, Json]:
-    """The `data` part: the kind, its seed, and what else the recipe's kind takes."""
-    kind = fields.text("kind", choices=("markov", "random-tokens"))
-    seed = fields.count("seed", default=0)
-    others = {key: fields.scalar(key) for key in fields.names() if key not in {"kind", "seed"}}
-    return {"kind": kind, "seed": seed, **others}
-
-
 def read_run_request(fields: Fields) -> RunRequest:
     """The `run` part of a lock's request, or those keys at the top of a spec."""
     name = fields.text("name")
@@ -194,6 +195,7 @@ def read_run_request(fields: Fields) -> RunRequest:
         secrets=_read_secrets(fields),
         allow=fields.table("allow"),
         network=read_network_request(fields, "network"),
+        storage=read_storage_request(fields, "storage", target=target),
     )
 
 

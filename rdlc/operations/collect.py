@@ -22,6 +22,7 @@ from rdlc.operations.follow import JobEnd
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared
 from rdlc.operations.record_files import load_outcome, read_file, read_workers
+from rdlc.operations.run_metrics import measure_run
 from rdlc.operations.run_packages import observe_setup
 from rdlc.operations.run_transport import describe_run_floors, judge_run_transport
 from rdlc.operations.sightings import load_sightings
@@ -65,6 +66,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
             comparison=comparison,
         )
     )
+    metrics, speed = measure_run(path, outcome, workers, machine)
     status = "finished" if is_finished else "stopped" if end.reason == "stopped" else "failed"
     judged = replace(
         record,
@@ -72,7 +74,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         reason=reason,
         level=judgement.level,
         evidence=judgement.evidence,
-        remarks=_remark(path, workers, machine) if is_finished else (),
+        remarks=_remark(path, workers, speed, machine) if is_finished else (),
         steps_done=read.outcome.last_step if read else 0,
         checks=checks,
         outcome=_outcome_words(prepared, record, comparison),
@@ -85,6 +87,7 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         ranks=ranks,
         transport=transport,
         cluster=record_cluster(sightings, ranks),
+        metrics=metrics,
     )
     return Collected(record=judged, outcome=outcome, comparison=comparison)
 
@@ -94,8 +97,9 @@ def _describe(path: Path, machine: Machine) -> tuple[str, ...]:
     return describe_result(result, name=RESULT_FILE) if result else ()
 
 
-def _remark(path: Path, workers: Sequence[WorkerReport], machine: Machine) -> tuple[str, ...]:
-    return (*_describe(path, machine), *describe_run_floors(workers, path, machine), *_yanked(workers))
+def _remark(path: Path, workers: Sequence[WorkerReport], speed: tuple[str, ...], machine: Machine) -> tuple[str, ...]:
+    floors = describe_run_floors(workers, path, machine)
+    return (*_describe(path, machine), *speed, *floors, *_yanked(workers))
 
 
 def _yanked(workers: Sequence[WorkerReport]) -> tuple[str, ...]:

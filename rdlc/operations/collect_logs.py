@@ -129,7 +129,7 @@ def _keep(
     room = _LIMIT_BYTES
     for number, (name, path) in enumerate(logs, start=1):
         target = record / "nccl" / f"{number:04d}-{_NOT_IN_A_NAME.sub('-', name)[-100:]}.log"
-        excerpt, kept_bytes = Excerpt(), 0
+        excerpt, kept_bytes = Excerpt(name=str(path)), 0
         pieces = _excerpts(excerpt, collector.read_chunks(path))
         first = next(pieces, b"")
         if first:
@@ -155,7 +155,5 @@ def _keep(
 def _excerpts(excerpt: Excerpt, chunks: Iterator[bytes]) -> Iterator[bytes]:
     """What is to be kept, in pieces that are not empty."""
     for chunk in chunks:
-        if piece := excerpt.feed(chunk):
-            yield piece
-    if piece := excerpt.finish():
-        yield piece
+        yield from filter(None, excerpt.feed(chunk))
+    yield from filter(None, excerpt.finish())

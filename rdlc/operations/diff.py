@@ -13,6 +13,7 @@ from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.image.locked_moves import HeldImage, LockedMoves, compare_locked, is_decided_by_digests
 from rdlc.core.image.section import ImageSection
 from rdlc.core.lockfile import ReadLock, RunLock, read_lock
+from rdlc.core.metrics.summary import NOT_MEASURED
 from rdlc.core.outcome import Outcome
 from rdlc.core.outcome_files import (
     FINGERPRINTS_FILE,
@@ -248,6 +249,8 @@ def _record_remarks(record: RunRecord, *, lock_id: str) -> tuple[str, ...]:
         reason = f": {record.reason}" if record.reason else ""
         remarks.append(f"the run is `{record.status}`, not `finished`{reason}")
     remarks += _unmet_remarks(record)
+    if record.metrics is not None and record.metrics.slowest not in ("none", NOT_MEASURED):
+        remarks.append(f"the other ranks waited for {record.metrics.slowest}")
     for section, drifts in groupby(record.drift, key=lambda drift: drift.section):
         first, *others = drifts
         more = f" and {len(others)} more" if others else ""

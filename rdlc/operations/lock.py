@@ -7,6 +7,7 @@ from pathlib import Path
 from rdlc.core.document import LOCK_LIMIT_BYTES, SPEC_LIMIT_BYTES
 from rdlc.core.lockfile import RunLock, read_lock, write_lock
 from rdlc.errors import InputError, RdlcError
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.infra_ports import InfraTools
 from rdlc.operations.lock_image import Images, LockedImage
 from rdlc.operations.lock_infra import LockedInfra
@@ -49,6 +50,7 @@ class LockResult:
     image: LockedImage | None
     packages: LockedPackages | None = None
     infra: LockedInfra | None = None
+    project: Path = Path()
 
 
 def lock_spec(
@@ -59,16 +61,17 @@ def lock_spec(
     images: Images | None = None,
     index: PackageSource | None = None,
     infra: InfraTools | None = None,
+    data: DataSource | None = None,
 ) -> LockResult:
     """Resolves a run spec and writes its lock, or only compares with `is_check`.
 
     Of an intact lock the image and the extra packages of an unchanged request are kept; all else is
     read or derived again. The provenance is kept while the id is the same, so that locking again, also
     after the lock was committed or history squashed, changes no byte. `images` may be left out for a
-    spec of target local, `index` for one without extra packages.
+    spec of target local, `index` for one without extra packages, `data` for one of generated data alone.
     """
-    data = workspace.read(request.spec, limit_bytes=SPEC_LIMIT_BYTES, what="the run spec")
-    spec = read_run_spec(data, name=str(request.spec), settings=request.settings)
+    written = workspace.read(request.spec, limit_bytes=SPEC_LIMIT_BYTES, what="the run spec")
+    spec = read_run_spec(written, name=str(request.spec), settings=request.settings)
     project = workspace.find_project(request.spec.resolve().parent, Path.cwd())
     if project is None:
         project = request.spec.resolve().parent
@@ -84,13 +87,10 @@ def lock_spec(
         replacements=request.replacements,
         bind=request.bind,
     )
-    resolved = resolve(spec, asked, workspace=workspace, images=images, reporter=reporter, index=index, infra=infra)
-    lock = resolved.lock
-    if kept is not None and kept.id == lock.id:
-        # Not of image, packages and infra: they may have been looked for elsewhere, or deeper.
-        found = lock.provenance
-        origins = replace(kept.provenance, image=found.image, packages=found.packages, infra=found.infra)
-        lock = replace(lock, provenance=origins)
+    resolved = resolve(
+        spec, asked, workspace=workspace, images=images, reporter=reporter, index=index, infra=infra, data=data
+    )
+    lock = _keep_origins(resolved.lock, kept)
     if request.settings and request.output is None and not request.is_check:
         _refuse_replacing(existing, lock, path)
     for name in workspace.editable_distributions():
@@ -110,7 +110,18 @@ def lock_spec(
         image=resolved.image,
         packages=resolved.packages,
         infra=resolved.infra,
+        project=project,
     )
+
+
+def _keep_origins(lock: RunLock, kept: RunLock | None) -> RunLock:
+    """The lock with the provenance of an earlier one of the same id."""
+    if kept is None or kept.id != lock.id:
+        return lock
+    # Not of image, packages and infra: they may have been looked for elsewhere, or deeper.
+    found = lock.provenance
+    origins = replace(kept.provenance, image=found.image, packages=found.packages, infra=found.infra)
+    return replace(lock, provenance=origins)
 
 
 def _keep_wheelhouse(

@@ -9,9 +9,12 @@ from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.image.reference import ImageReference
 from rdlc.core.lockfile import Finding, RunLock, read_lock
 from rdlc.core.packages.section import PackagesSection
+from rdlc.core.sections import DataSection
 from rdlc.core.text import one_line
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.lock_image import pinned_reference
 from rdlc.operations.package_source import PackageSource
+from rdlc.operations.upstream_data import remote_parts
 from rdlc.operations.upstream_packages import find_locked, has_other_bytes
 from rdlc.operations.workspace import Workspace
 
@@ -39,13 +42,15 @@ class OnlineCheck:
     warnings: tuple[str, ...] = ()
 
 
-def check_online(lock_path: Path, *, workspace: Workspace, stores: Stores, index: PackageSource) -> OnlineCheck:
-    """Asks for everything that a lock names by digest: an image down to its layers, the files of extra packages.
+def check_online(
+    lock_path: Path, *, workspace: Workspace, stores: Stores, index: PackageSource, data: DataSource | None = None
+) -> OnlineCheck:
+    """Asks for everything that a lock names by digest: an image down to its layers, extra packages, weights, text.
 
     For a lock that is not intact nothing is asked: what it names may not be what was locked.
     """
-    data = workspace.read(lock_path, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
-    read = read_lock(data, name=str(lock_path))
+    written = workspace.read(lock_path, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
+    read = read_lock(written, name=str(lock_path))
     if read.findings:
         message = "not asked for online: the lock is not intact"
         finding = Finding(section=read.findings[0].section, file=str(lock_path), message=message)
@@ -53,6 +58,8 @@ def check_online(lock_path: Path, *, workspace: Workspace, stores: Stores, index
     checks = [_check_image(read.lock, lock_path, stores)]
     if read.lock.sections.packages is not None:
         checks.append(_check_packages(read.lock.sections.packages, lock_path, index))
+    if data is not None:
+        checks.append(_check_data(read.lock.sections.data, lock_path, data))
     return OnlineCheck(
         asked=sum(check.asked or 0 for check in checks),
         findings=tuple(finding for check in checks for finding in check.findings),
@@ -92,3 +99,14 @@ def _check_packages(section: PackagesSection, lock_path: Path, index: PackageSou
         findings=tuple(Finding(section="packages", file=str(lock_path), message=message) for message in findings),
         warnings=tuple(warnings),
     )
+
+
+def _check_data(section: DataSection, lock_path: Path, source: DataSource) -> OnlineCheck:
+    """Each locked file must still be given; those of a folder are looked at by `run`."""
+    asked, findings = 0, []
+    for what, origin, locked in remote_parts(section):
+        asked += len(locked.files)
+        for name in source.find_missing(origin, locked, what=what):
+            message = f"`{origin.place}` no longer gives `{one_line(name)}` as it was locked"
+            findings.append(Finding(section="data", file=str(lock_path), message=message))
+    return OnlineCheck(asked=asked, findings=tuple(findings))

@@ -14,10 +14,12 @@ from rdlc.core.image.section import ImageSection
 from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.provenance import ImageOrigin
 from rdlc.errors import OutsideError, RdlcError
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.image import compare_references
 from rdlc.operations.infra_ports import Offers
 from rdlc.operations.lock_image import Images, pinned_reference
 from rdlc.operations.package_source import PackageSource
+from rdlc.operations.upstream_data import DataState, look_at_data
 from rdlc.operations.upstream_infra import InfraState, look_at_infra
 from rdlc.operations.upstream_packages import PackageState, look_at_packages
 from rdlc.operations.workspace import Workspace
@@ -54,18 +56,23 @@ class ImageState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LockState:
-    """A lock against upstream; `image` and `infra` are None without one, `packages` empty without extra packages."""
+    """A lock against upstream; `image` and `infra` are None without one.
+
+    `packages` is empty without extra packages, `data` where no weights and no text come from elsewhere.
+    """
 
     path: Path
     lock: RunLock
     image: ImageState | None
     packages: tuple[PackageState, ...] = ()
     infra: InfraState | None = None
+    data: tuple[DataState, ...] = ()
 
     @property
     def states(self) -> frozenset[str]:
         """The state of every part."""
-        found = {package.state for package in self.packages} | ({self.image.state} if self.image else set())
+        found = {part.state for part in self.packages} | {part.state for part in self.data}
+        found |= {self.image.state} if self.image else set()
         return frozenset(found | (self.infra.states if self.infra else frozenset()))
 
 
@@ -77,6 +84,7 @@ def look_upstream(
     index: PackageSource,
     offers: Offers,
     now: datetime.datetime,
+    source: DataSource | None = None,
 ) -> LockState:
     """How far upstream is from a lock; an outside service that fails gives `not-checked`."""
     data = workspace.read(path, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
@@ -95,6 +103,7 @@ def look_upstream(
         image=_look_at_image(read.lock, upstream, now),
         packages=packages,
         infra=look_at_infra(section, offers) if section is not None else None,
+        data=look_at_data(read.lock.sections.data, source) if source is not None else (),
     )
 
 

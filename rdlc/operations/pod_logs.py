@@ -1,7 +1,7 @@
 """Keep, of the logs in the pods of a cluster, the lines that speak of NCCL or gloo."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -84,7 +84,7 @@ class _Keeper:
         self._record = record
         self._collector = collector
         self._room = _LIMIT_BYTES
-        self._excerpt = Excerpt()
+        self._excerpt = Excerpt(name="")
         self._target: Path | None = None
         self._path = ""
         self._write: Callable[[bytes], object] | None = None
@@ -110,10 +110,11 @@ class _Keeper:
                 self.num_files += 1
                 name = _NOT_IN_A_NAME.sub("-", f"{pod.name}-{path.rpartition('/')[2]}")[-120:]
                 self._target = self._record / "nccl" / f"{self.num_files:04d}-{name}.log"
-                self._path, self._write, self._excerpt = path, None, Excerpt()
+                self._path, self._write, self._excerpt = path, None, Excerpt(name=path)
             case FileLine(data=data):
                 self._keep(data, stack)
             case FileEnd(num_lines=num_lines, sha256=sha256):
+                self._write_pieces(self._excerpt.finish(), stack)
                 stack.close()
                 if self._write is not None and self._target is not None:
                     words = f"{self._excerpt.num_kept} of {num_lines} lines of {self._path} in {pod.name}"
@@ -127,9 +128,14 @@ class _Keeper:
         """The pod chose the line; what a record holds is chosen here once more."""
         if self._target is None:
             raise RdlcError("it tells lines of no file")
-        piece = self._excerpt.feed(data)
-        if not piece:
-            return
+        self._write_pieces(self._excerpt.feed(data), stack)
+
+    def _write_pieces(self, pieces: Iterator[bytes], stack: ExitStack) -> None:
+        for piece in filter(None, pieces):
+            self._write_piece(piece, stack)
+
+    def _write_piece(self, piece: bytes, stack: ExitStack) -> None:
+        assert self._target is not None
         self._room -= len(piece)
         if self._room < 0:
             raise _TooMuch(

@@ -2,21 +2,24 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from rdlc.core.baseline import Baseline, read_baseline
+from rdlc.core.data.files import DataFolders
 from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.drift import ABSENT, DRIFTING, find_code_drift, find_drift, mend_environment
 from rdlc.core.infra.price_table import Price
 from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.record import Drift
-from rdlc.core.sections import CodeSection
+from rdlc.core.sections import CodeSection, DataSection
 from rdlc.errors import InputError, RdlcError
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.lock import baseline_path
 from rdlc.operations.machine import Machine
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.resolve import Asked, read_run_spec, resolve
+from rdlc.operations.run_data import fetch_data, look_at_data
 from rdlc.operations.run_packages import find_wheels, refuse_without_installer, warn_of_yanked
 
 
@@ -52,7 +55,8 @@ class RunRequest:
 class Prepared:
     """A run that may start. `baseline_path` is None when a spec is run: it has no lock beside it.
 
-    `wheels` is the wheelhouse of extra packages, None where they come from an index.
+    `wheels` is the wheelhouse of extra packages, None where they come from an index; `folders` are where
+    weights and text lie.
     """
 
     lock: RunLock
@@ -63,6 +67,7 @@ class Prepared:
     baseline_path: Path | None
     is_rebaseline: bool = False
     wheels: Path | None = None
+    folders: DataFolders = field(default_factory=DataFolders)
     price: Price | None = None
 
     @property
@@ -71,9 +76,12 @@ class Prepared:
         return self.project / "runs"
 
 
-def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Prepared:
-    """Reads the lock (or locks a spec), compares the machine with it, and refuses on drift."""
-    data = machine.read(request.given, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
+def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter, data: DataSource | None = None) -> Prepared:
+    """Reads the lock (or locks a spec), compares the machine with it, and refuses on drift.
+
+    Weights and text that lie elsewhere are fetched; `data` may be None where there are none.
+    """
+    given = machine.read(request.given, limit_bytes=LOCK_LIMIT_BYTES, what="the run lock")
     for section in request.allow:
         if section not in DRIFTING:
             known = ", ".join(f"`{name}`" for name in DRIFTING)
@@ -81,14 +89,14 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
     project = machine.find_project(request.given.resolve().parent, Path.cwd())
     project = project or request.given.resolve().parent
     _refuse_path(project)
-    if b"rdlc/run-lock/" not in data[:4096] and b"rdlc/run-spec/" in data:
-        return _prepare_spec(request, data, project, machine, reporter)
+    if b"rdlc/run-lock/" not in given[:4096] and b"rdlc/run-spec/" in given:
+        return _prepare_spec(request, given, project, machine, reporter, data)
     if request.settings:
         raise InputError(
             "`--set` changes a run spec, and this is a lock", file=str(request.given),
             hint="`rdlc lock SPEC --set PATH=VALUE`",
         )  # fmt: skip
-    read = read_lock(data, name=str(request.given))
+    read = read_lock(given, name=str(request.given))
     if read.findings:
         finding = read.findings[0]
         raise RdlcError(
@@ -101,7 +109,7 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
     baseline = _read_baseline(path, read.lock, request, machine)
     if request.kind == "replay" and baseline is None:
         _refuse_without_baseline(read.lock, path, request)
-    code, drift = _compare(read.lock, project, machine)
+    code, found, drift = _compare(read.lock, project, machine, data)
     _refuse_drift(drift, request, read.lock, project, machine)
     if read.lock.sections.environment is not None:
         _refuse_missing(machine)
@@ -117,6 +125,7 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter) -> Pre
         baseline_path=path,
         is_rebaseline=request.is_rebaseline,
         wheels=wheels,
+        folders=fetch_data(found, project=project, source=data),
         price=request.price,
     )
 
@@ -130,17 +139,24 @@ def _refuse_path(project: Path) -> None:
         ) from error
 
 
-def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Machine, reporter: Reporter) -> Prepared:
+def _prepare_spec(
+    request: RunRequest,
+    written: bytes,
+    project: Path,
+    machine: Machine,
+    reporter: Reporter,
+    data: DataSource | None,
+) -> Prepared:
     if request.kind != "run":
         raise InputError(
             "this is a run spec, and a run lock is due here",
             file=str(request.given),
             hint=f"`rdlc lock {request.given}`",
         )
-    spec = read_run_spec(data, name=str(request.given), settings=request.settings)
+    spec = read_run_spec(written, name=str(request.given), settings=request.settings)
     _refuse_target(spec.run.target, request)
     asked = Asked(project=project, previous=None, upgrades=frozenset(), tool=request.tool)
-    lock = resolve(spec, asked, workspace=machine, images=None, reporter=reporter).lock
+    lock = resolve(spec, asked, workspace=machine, images=None, reporter=reporter, data=data).lock
     _refuse_missing(machine)
     return Prepared(
         lock=lock,
@@ -149,6 +165,7 @@ def _prepare_spec(request: RunRequest, data: bytes, project: Path, machine: Mach
         drift=(),
         baseline=None,
         baseline_path=None,
+        folders=fetch_data(lock.sections.data, project=project, source=data),
         price=request.price,
     )
 
@@ -197,7 +214,9 @@ def _refuse_without_baseline(lock: RunLock, path: Path, request: RunRequest) -> 
         )
 
 
-def _compare(lock: RunLock, project: Path, machine: Machine) -> tuple[CodeSection, tuple[Drift, ...]]:
+def _compare(
+    lock: RunLock, project: Path, machine: Machine, source: DataSource | None
+) -> tuple[CodeSection, DataSection, tuple[Drift, ...]]:
     sections = lock.sections
     root = project / sections.code.root
     code = CodeSection(
@@ -207,10 +226,10 @@ def _compare(lock: RunLock, project: Path, machine: Machine) -> tuple[CodeSectio
     )
     if sections.environment is None:
         # What else it runs in is the image, and the pods say which one that is.
-        return code, find_code_drift(sections, code)
+        return code, sections.data, find_code_drift(sections, code)
     environment = machine.read_environment(threads_per_worker=sections.environment.threads_per_worker)
-    # Generated data has no files: what it is stands in the lock alone, and its batches are compared.
-    return code, find_drift(sections, code=code, environment=environment, data=sections.data)
+    data = look_at_data(sections.data, project=project, source=source)
+    return code, data, find_drift(sections, code=code, environment=environment, data=data)
 
 
 def _refuse_drift(drift: Sequence[Drift], request: RunRequest, lock: RunLock, project: Path, machine: Machine) -> None:

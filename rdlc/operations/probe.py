@@ -26,6 +26,7 @@ from rdlc.core.transport.judged import describe_judgement
 from rdlc.core.transport.report import TransportReport
 from rdlc.errors import InputError, RdlcError
 from rdlc.operations.collect import say_failure
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.follow import JobEnd, Listener, Progress, limits_in_seconds
 from rdlc.operations.machine import Machine
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
@@ -88,7 +89,14 @@ class ProbeResult:
     findings: Findings | None
 
 
-def probe(request: ProbeRequest, *, machine: Machine, reporter: Reporter, listener: Listener) -> ProbeResult:
+def probe(
+    request: ProbeRequest,
+    *,
+    machine: Machine,
+    reporter: Reporter,
+    listener: Listener,
+    data: DataSource | None = None,
+) -> ProbeResult:
     """Measures and records; refuses what `run` refuses, and a lock whose workers move nothing.
 
     Raises DriftRefused before anything is written, and Interrupted after the record was closed.
@@ -96,7 +104,7 @@ def probe(request: ProbeRequest, *, machine: Machine, reporter: Reporter, listen
     asked = RunRequest(
         given=request.given, kind="probe", is_rebaseline=False, allow=request.allow, settings={}, tool=request.tool
     )
-    prepared = prepare(asked, machine=machine, reporter=reporter)
+    prepared = prepare(asked, machine=machine, reporter=reporter, data=data)
     module = _find_module(prepared, request.given)
 
     def work(record: RunRecord, path: Path, secrets: Mapping[str, str]) -> ProbeResult:

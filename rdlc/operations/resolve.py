@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rdlc.core.derivation import derive_cluster, derive_data, describe_missing_module
+from rdlc.core.data.request import dataset_origin
+from rdlc.core.derivation import derive_cluster, describe_missing_module
 from rdlc.core.document import SPEC_LIMIT_BYTES
 from rdlc.core.level import reaches
 from rdlc.core.lockfile import RunLock
@@ -25,8 +26,10 @@ from rdlc.core.sections import (
 )
 from rdlc.core.spec import RunRequest, RunSpec, read_spec
 from rdlc.errors import InputError, RdlcError
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.infra_floating import InfraAsked
 from rdlc.operations.infra_ports import InfraTools
+from rdlc.operations.lock_data import DataAsked, resolve_data
 from rdlc.operations.lock_image import Images, LockedImage, resolve_image
 from rdlc.operations.lock_infra import LockedInfra, resolve_infra
 from rdlc.operations.lock_packages import LockedPackages, lock_packages
@@ -82,11 +85,12 @@ def resolve(
     reporter: Reporter,
     index: PackageSource | None = None,
     infra: InfraTools | None = None,
+    data: DataSource | None = None,
 ) -> Resolved:
     """The lock of a spec: its sections from the machine, registry and package index, its provenance from git.
 
     `images` may be None for target local, `index` where a spec with extra packages is not to be resolved,
-    `infra` for any target but eks.
+    `infra` for any target but eks, `data` for generated data without pretrained weights.
     """
     root = _find_recipe_root(asked.project, spec.recipe.package)
     code = CodeSection(
@@ -115,7 +119,7 @@ def resolve(
         cluster=derive_cluster(spec.cluster, deterministic=spec.recipe.deterministic, network=spec.run.network),
         infra=locked_infra.section if locked_infra else None,
         code=code,
-        data=DataSection(requested=spec.data, resolved=derive_data(spec.data)),
+        data=_resolve_data(spec, asked, data, reporter),
         recipe=recipe,
     )
     provenance = Provenance(
@@ -128,6 +132,15 @@ def resolve(
     )
     lock = RunLock(sections=sections, provenance=provenance)
     return Resolved(lock=lock, image=image, packages=packages, infra=locked_infra)
+
+
+def _resolve_data(spec: RunSpec, asked: Asked, source: DataSource | None, reporter: Reporter) -> DataSection:
+    is_upgrade = bool(asked.upgrades & {"data", "all"})
+    if "data" in asked.upgrades and spec.model is None and dataset_origin(spec.data) is None:
+        raise InputError("`--upgrade data`: generated data has nothing that moves", field="data")
+    previous = asked.previous.sections.data if asked.previous is not None else None
+    request = DataAsked(project=asked.project, previous=previous, is_upgrade=is_upgrade)
+    return resolve_data(spec, request, source=source, reporter=reporter)
 
 
 def _resolve_infra(spec: RunSpec, asked: Asked, tools: InfraTools | None, reporter: Reporter) -> LockedInfra | None:

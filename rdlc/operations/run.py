@@ -9,8 +9,10 @@ from rdlc.core.baseline import write_baseline
 from rdlc.core.comparison import Comparison
 from rdlc.core.launch import driver_environment, recipe_config
 from rdlc.core.level import reaches
+from rdlc.core.lockfile import RunLock
 from rdlc.core.record import RunRecord, write_record
 from rdlc.operations.collect import Collected, baseline_of, collect
+from rdlc.operations.data_source import DataSource
 from rdlc.operations.follow import Following, JobEnd, Listener, follow, limits_in_seconds
 from rdlc.operations.machine import Machine, Order
 from rdlc.operations.prepare import Prepared, RunRequest, prepare
@@ -45,14 +47,21 @@ class RunResult:
         return reaches(record.level, wanted)
 
 
-def execute(request: RunRequest, *, machine: Machine, reporter: Reporter, listener: Listener) -> RunResult:
+def execute(
+    request: RunRequest,
+    *,
+    machine: Machine,
+    reporter: Reporter,
+    listener: Listener,
+    data: DataSource | None = None,
+) -> RunResult:
     """Runs what the lock says and records it; a replay is compared with the lock's baseline.
 
     Raises DriftRefused before anything is written, and Interrupted after the record was closed. Every
     other way out also leaves a record that says why; one that cannot be written now is closed by the
-    next run.
+    next run. `data` may be None for a lock of generated data without pretrained weights.
     """
-    prepared = prepare(request, machine=machine, reporter=reporter)
+    prepared = prepare(request, machine=machine, reporter=reporter, data=data)
 
     def work(record: RunRecord, path: Path, secrets: Mapping[str, str]) -> RunResult:
         driving = Driving(
@@ -123,7 +132,16 @@ def _order(
     machine.pack_code(root, prepared.code.files, path / "shipped.tar")
     code = machine.prepare_scratch(scratch, path / "shipped.tar", token=record.token)
     wheels = str(prepared.wheels) if prepared.wheels else None
-    config = recipe_config(lock, run_name=record.id, scratch=str(scratch / "ray"), wheels=wheels)
+    # A probe keeps no checkpoints.
+    storage = storage_path(lock, prepared.project) if record.kind in ("run", "replay") else None
+    config = recipe_config(
+        lock,
+        run_name=record.id,
+        scratch=str(scratch / "ray"),
+        wheels=wheels,
+        storage=storage,
+        folders=prepared.folders,
+    )
     if "code" in record.accepted:
         config["code_digest"] = prepared.code.digest
     machine.write(path / "config.json", config_bytes(config))
@@ -138,6 +156,14 @@ def _order(
         "--config", str(path / "config.json"), "--output", str(path),
     )  # fmt: skip
     return Order(command=command, environment=environment.values, record=path, scratch=scratch, token=record.token)
+
+
+def storage_path(lock: RunLock, project: Path) -> str | None:
+    """Where the checkpoints of a run go: an address, or an absolute folder; None for its record."""
+    storage = lock.sections.run.requested.storage
+    if storage is None or storage.is_address:
+        return None if storage is None else storage.path
+    return str((project / storage.path).resolve())
 
 
 def close_record(

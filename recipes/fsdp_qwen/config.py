@@ -11,15 +11,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fsdp_qwen.compute_settings import check_exact_compute
+from fsdp_qwen.data_settings import DataConfig, read_data
 from fsdp_qwen.exact import check_config
 from fsdp_qwen.failures import ConfigError
 from fsdp_qwen.fields import Fields
+from fsdp_qwen.locked_folder import LockedFolder, read_locked_folder
+from fsdp_qwen.recipe_settings import RecipeConfig, read_recipe
+from fsdp_qwen.storage_settings import StorageConfig, read_storage
 
 FORMAT = 1
-MODELS = ("tiny", "qwen2.5-1.5b")
-DATA_KINDS = ("markov", "random-tokens")
-PRECISIONS = ("fp32", "bf16")
-OPTIMIZERS = ("foreach", "for-loop", "fused")
 MODES = ("exact", "fast")
 
 # Ray puts unix sockets below this folder, and their paths may not be longer than 107 bytes.
@@ -40,38 +41,6 @@ class Determinism:
     def is_exact(self) -> bool:
         """Whether the run promises the same bits."""
         return self.mode == "exact"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DataConfig:
-    """Which stateless source the rows come from; `states` and `successors` belong to `markov`."""
-
-    kind: str
-    seed: int
-    states: int = 32
-    successors: int = 4
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RecipeConfig:
-    """The training run's own settings, as in `configs/*.yaml`."""
-
-    model: str
-    steps: int
-    global_batch_size: int
-    sequence_length: int
-    learning_rate: float
-    learning_rate_warmup_steps: int
-    weight_decay: float
-    adam_betas: tuple[float, float]
-    adam_epsilon: float
-    gradient_clip_norm: float
-    precision: str
-    optimizer_implementation: str
-    checkpoint_every: int
-    fingerprint_every: int
-    evaluation_rows: int
-    warmup_steps: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,6 +78,8 @@ class Config:
     data: DataConfig
     recipe: RecipeConfig
     packages: Packages | None = None
+    model: LockedFolder | None = None
+    storage: StorageConfig | None = None
 
 
 def read_config(path: Path) -> Config:
@@ -147,15 +118,19 @@ def parse_config(document: object) -> Config:
         code_digest=_code_digest(fields),
         scratch=_scratch(fields),
         determinism=_determinism(fields.section("determinism")),
-        data=_data(fields.section("data")),
-        recipe=_recipe(fields.section("recipe"), num_workers),
+        data=read_data(fields.section("data")),
+        recipe=read_recipe(fields.section("recipe"), num_workers),
         packages=_packages(fields.optional_section("packages")),
+        model=_model(fields.optional_section("model")),
+        storage=read_storage(fields.optional_section("storage")),
     )
     fields.finish()
+    check_tuning(config)
     if config.gpus_per_worker > 1:
         raise ConfigError(f"gpus_per_worker: must be 0 or 1, found {config.gpus_per_worker}")
     if config.determinism.is_exact:
         check_config(config.determinism.environment, cpus_per_worker=config.cpus_per_worker)
+        check_exact_compute(config.recipe.compute)
     return config
 
 
@@ -165,48 +140,41 @@ def _determinism(fields: Fields) -> Determinism:
     return determinism
 
 
-def _data(fields: Fields) -> DataConfig:
-    kind = fields.choice("kind", DATA_KINDS)
-    seed = fields.whole("seed", at_least=0)
-    if kind == "markov":
-        data = DataConfig(
-            kind=kind,
-            seed=seed,
-            states=fields.whole("states", at_least=2, at_most=256, default=32),
-            successors=fields.whole("successors", at_least=2, at_most=16, default=4),
-        )
-    else:
-        data = DataConfig(kind=kind, seed=seed)
+def _model(fields: Fields | None) -> LockedFolder | None:
+    """The folder with the pretrained weights, None without any."""
+    if fields is None:
+        return None
+    folder = read_locked_folder(fields, "model")
     fields.finish()
-    return data
+    return folder
 
 
-def _recipe(fields: Fields, num_workers: int) -> RecipeConfig:
-    recipe = RecipeConfig(
-        model=fields.choice("model", MODELS),
-        steps=fields.whole("steps", at_least=1),
-        global_batch_size=fields.whole("global_batch_size", at_least=1),
-        sequence_length=fields.whole("sequence_length", at_least=1, at_most=32768),
-        learning_rate=fields.number("learning_rate", above=0.0),
-        learning_rate_warmup_steps=fields.whole("learning_rate_warmup_steps", at_least=0, default=0),
-        weight_decay=fields.number("weight_decay"),
-        adam_betas=fields.pair("adam_betas", below=1.0),
-        adam_epsilon=fields.number("adam_epsilon", above=0.0, default=1e-8),
-        gradient_clip_norm=fields.number("gradient_clip_norm", above=0.0),
-        precision=fields.choice("precision", PRECISIONS),
-        optimizer_implementation=fields.choice("optimizer_implementation", OPTIMIZERS, default="foreach"),
-        checkpoint_every=fields.whole("checkpoint_every", at_least=0, default=0),
-        fingerprint_every=fields.whole("fingerprint_every", at_least=1, default=1),
-        evaluation_rows=fields.whole("evaluation_rows", at_least=0, default=0),
-        warmup_steps=fields.whole("warmup_steps", at_least=0, default=0),
-    )
-    fields.finish()
-    # Each rank takes an equal share, so that a mean of ranks is the mean of rows.
-    for name in ("global_batch_size", "evaluation_rows"):
-        rows = getattr(recipe, name)
-        if rows % num_workers:
-            raise ConfigError(f"recipe.{name}: {rows} rows can't be split evenly over num_workers {num_workers}")
-    return recipe
+def check_tuning(config: Config) -> None:
+    """Refuses settings of fine-tuning that do not fit together."""
+    recipe, text = config.recipe, config.data.text
+    if recipe.model == "pretrained" and config.model is None:
+        raise ConfigError("recipe.model: `pretrained` needs a `model` that names the weights")
+    if text is not None and text.tokenizer == "model" and config.model is None:
+        raise ConfigError("data.tokenizer: `model` needs a `model` that it comes from")
+    if text is not None and recipe.evaluation_rows and not text.held_out_percent:
+        raise ConfigError("recipe.evaluation_rows: nothing is held out with data.held_out_percent 0")
+    if recipe.evaluate_every and not recipe.evaluation_rows:
+        raise ConfigError("recipe.evaluate_every: there are no evaluation_rows to evaluate on")
+    if recipe.learning_rate_floor > 1.0:
+        raise ConfigError("recipe.learning_rate_floor: must be a share of learning_rate, from 0 to 1")
+    if recipe.export == "best":
+        _check_best(config)
+
+
+def _check_best(config: Config) -> None:
+    """Refuses to export the best weights where they could not be known or found."""
+    recipe = config.recipe
+    if not recipe.evaluate_every:
+        raise ConfigError("recipe.export: which step is `best` is known only with evaluate_every")
+    if not recipe.checkpoint_every or recipe.evaluate_every % recipe.checkpoint_every:
+        raise ConfigError("recipe.export: `best` needs a checkpoint wherever evaluate_every evaluates")
+    if config.storage is not None and config.storage.is_address:
+        raise ConfigError("recipe.export: `best` is read from a folder, and storage.path is an address: export `last`")
 
 
 def _packages(fields: Fields | None) -> Packages | None:

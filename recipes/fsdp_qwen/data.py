@@ -16,7 +16,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from fsdp_qwen.config import DataConfig
+from fsdp_qwen.config import Config
+from fsdp_qwen.data_settings import DataConfig
+from fsdp_qwen.text_source import make_text_source
 
 # One draw is 16 bits; transition weights are out of this total, so that sampling is exact integer
 # arithmetic.
@@ -31,14 +33,20 @@ class TokenSource(Protocol):
         """One sentence for the record."""
 
     @property
-    def entropy_nats(self) -> float:
-        """The least mean loss per token that any model can reach."""
+    def entropy_nats(self) -> float | None:
+        """The least mean loss per token that any model can reach; None where nobody knows it."""
 
-    def row(self, name: str, length: int) -> list[int]:
-        """`length` tokens of the row with this name."""
+    def training_row(self, step: int, row: int, length: int) -> list[int]:
+        """`length` tokens of a row of a step's global batch."""
 
-    def source_nats(self, row: list[int]) -> float:
-        """The summed loss of the true source on the row's transitions."""
+    def held_out_row(self, row: int, length: int) -> list[int]:
+        """`length` tokens of a row that is never trained on."""
+
+    def source_nats(self, row: list[int]) -> float | None:
+        """The summed loss of the true source on the row's transitions; None where it is not known."""
+
+    def describe(self, length: int) -> dict[str, object]:
+        """What `result.json` says of the source beside its kind, seed, entropy and sentence."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +73,18 @@ class RandomTokens:
         """`length` tokens, 64 bits each, so that the remainder's bias stays below 2**-46."""
         bits = hashlib.shake_256(f"random-tokens/{self.seed}/{name}".encode()).digest(8 * length)
         return [int.from_bytes(bits[i : i + 8], "little") % self.vocabulary for i in range(0, len(bits), 8)]
+
+    def training_row(self, step: int, row: int, length: int) -> list[int]:
+        """A row of a step; no two steps share one."""
+        return self.row(f"train/{step}/{row}", length)
+
+    def held_out_row(self, row: int, length: int) -> list[int]:
+        """A row named apart from all training rows."""
+        return self.row(f"held-out/{row}", length)
+
+    def describe(self, length: int) -> dict[str, object]:  # noqa: ARG002 - text needs it
+        """Nothing beside the kind and the seed."""
+        return {}
 
     def source_nats(self, row: list[int]) -> float:
         """Every token costs the entropy."""
@@ -108,6 +128,18 @@ class Markov:
             tokens.append(state)
         return tokens
 
+    def training_row(self, step: int, row: int, length: int) -> list[int]:
+        """A row of a step; no two steps share one."""
+        return self.row(f"train/{step}/{row}", length)
+
+    def held_out_row(self, row: int, length: int) -> list[int]:
+        """A row named apart from all training rows."""
+        return self.row(f"held-out/{row}", length)
+
+    def describe(self, length: int) -> dict[str, object]:  # noqa: ARG002 - text needs it
+        """Nothing beside the kind and the seed."""
+        return {}
+
     def source_nats(self, row: list[int]) -> float:
         """The sum of -ln p over the row's transitions."""
         return math.fsum(
@@ -122,10 +154,23 @@ class Markov:
         return -math.fsum(w / TOTAL * math.log(w / TOTAL) for w in self._weights(state))
 
 
-def make_source(data: DataConfig, vocabulary: int) -> TokenSource:
-    """The source that the config asks for, over token numbers below `vocabulary`."""
+def make_source(config: Config, vocabulary: int) -> TokenSource:
+    """The source that the config asks for, over token numbers below `vocabulary`.
+
+    Raises `TrainingFailed` if text gives too few rows, or tokens that the model does not have.
+    """
+    data, recipe = config.data, config.recipe
     if data.kind == "random-tokens":
         return RandomTokens(seed=data.seed, vocabulary=vocabulary)
+    if data.kind == "markov":
+        return make_markov(data)
+    source = make_text_source(data, config.model, rows_per_step=recipe.global_batch_size)
+    source.check(length=recipe.sequence_length + 1, evaluation_rows=recipe.evaluation_rows, vocabulary=vocabulary)
+    return source
+
+
+def make_markov(data: DataConfig) -> Markov:
+    """The chain that the seed, the states and the successors define."""
     permutations = [_permutation(data.seed, number, data.states) for number in range(data.successors)]
     # 1/2, 1/4, ... and the last one twice, so that they add up.
     weights = [TOTAL >> (number + 1) for number in range(data.successors)]
@@ -140,14 +185,26 @@ def make_source(data: DataConfig, vocabulary: int) -> TokenSource:
     return Markov(seed=data.seed, cumulative=tuple(cumulative), targets=tuple(targets))
 
 
+def describe_data(config: Config, source: TokenSource) -> dict[str, object]:
+    """The data as `result.json` shows it."""
+    entropy = source.entropy_nats
+    return {
+        "kind": config.data.kind,
+        "seed": config.data.seed,
+        "entropy_nats": None if entropy is None else f"{entropy:.6f}",
+        "proves": source.proves,
+        **source.describe(config.recipe.sequence_length + 1),
+    }
+
+
 def training_rows(source: TokenSource, *, step: int, rows: range, length: int) -> Tensor:
     """The rows of one training step; tokens: int64 [rows, length], on the CPU."""
-    return torch.tensor([source.row(f"train/{step}/{row}", length) for row in rows], dtype=torch.int64)
+    return torch.tensor([source.training_row(step, row, length) for row in rows], dtype=torch.int64)
 
 
 def held_out_rows(source: TokenSource, *, rows: range, length: int) -> list[list[int]]:
     """Evaluation rows; named apart from all training rows, so they are never trained on."""
-    return [source.row(f"held-out/{row}", length) for row in rows]
+    return [source.held_out_row(row, length) for row in rows]
 
 
 def row_digests(tokens: Tensor) -> list[bytes]:

@@ -4,12 +4,12 @@ import math
 
 import torch
 
-from fsdp_qwen.config import RecipeConfig
 from fsdp_qwen.data import TokenSource, held_out_rows
 from fsdp_qwen.loss import gather, summed_loss
 from fsdp_qwen.model import ShardedModel
 from fsdp_qwen.outcome import Evaluation
 from fsdp_qwen.place import Place
+from fsdp_qwen.recipe_settings import RecipeConfig
 
 
 @torch.no_grad()
@@ -18,8 +18,8 @@ def evaluate(model: ShardedModel, source: TokenSource, *, recipe: RecipeConfig, 
     if not recipe.evaluation_rows:
         return None
     mine = place.share(recipe.evaluation_rows)
-    # As many rows at a time as in a training step, so that evaluating needs no more memory.
-    at_once = recipe.global_batch_size // place.world_size
+    # As many rows at a time as in a micro-step, so that evaluating needs no more memory.
+    at_once = recipe.global_batch_size // place.world_size // recipe.compute.gradient_accumulation
     losses = []
     for start in range(mine.start, mine.stop, at_once):
         rows = range(start, min(start + at_once, mine.stop))
@@ -35,10 +35,11 @@ def compare(before: float | None, after: float | None, source: TokenSource, reci
         return None
     tokens = recipe.evaluation_rows * recipe.sequence_length
     rows = held_out_rows(source, rows=range(recipe.evaluation_rows), length=recipe.sequence_length + 1)
+    known = [nats for row in rows if (nats := source.source_nats(row)) is not None]
     return Evaluation(
         rows=recipe.evaluation_rows,
         tokens=tokens,
         loss_before=before,
         loss=after,
-        source_loss=math.fsum(source.source_nats(row) for row in rows) / tokens,
+        source_loss=math.fsum(known) / tokens if known else None,
     )

@@ -66,6 +66,16 @@ class Fields:
         assert isinstance(value, str)
         return value
 
+    def flag(self, name: str, *, default: bool) -> bool:
+        """True or false; the default stands in for a missing field."""
+        if name not in self._left:
+            return default
+        value = self._take(name)
+        if not isinstance(value, bool):
+            self._refuse(name, "must be true or false", value)
+        assert isinstance(value, bool)
+        return value
+
     def name(self, name: str) -> str:
         """A name that is safe as a folder's name."""
         value = self._take(name)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.tensor import DTensor, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from fsdp_qwen.failures import TrainingFailed
 
@@ -52,17 +52,20 @@ def fingerprint(tensors: Mapping[str, Tensor], device: torch.device) -> Fingerpr
     mine = sums[:, 1].tolist()
     dist.all_reduce(sums)
     summed = sums.tolist()
-    _check_replicas(names, mine, [replicas for _, replicas in summed], tensors)
+    _check_replicas(names, mine, summed, tensors)
     values = {name: whole & _MASK for name, (whole, _) in zip(names, summed, strict=True)}
     total = sum(values[name] * _name_factor(name, tensors[name]) for name in names) & _MASK
     return Fingerprint(total=f"0x{total:016x}", tensors={name: f"0x{value:016x}" for name, value in values.items()})
 
 
 def _local_sum(tensor: Tensor) -> Tensor:
-    """This rank's share: int64 [2] on the tensor's device; a plain tensor counts once, on rank 0."""
+    """This rank's share: int64 [2] on the tensor's device; what several ranks hold alike counts once."""
     if isinstance(tensor, DTensor):
         value = _weighted_sum(tensor.to_local(), _shard_offset(tensor))
-        return torch.stack([value, torch.zeros_like(value)])
+        nothing = torch.zeros_like(value)
+        if tensor.device_mesh.ndim == 1:
+            return torch.stack([value, nothing])
+        return torch.stack([nothing if tensor.device_mesh.get_local_rank(0) else value, value])
     value = _weighted_sum(tensor, 0)
     counted = value if dist.get_rank() == 0 else torch.zeros_like(value)
     return torch.stack([counted, value])
@@ -93,21 +96,26 @@ def _mix(index: Tensor) -> Tensor:
 def _shard_offset(tensor: DTensor) -> int:
     """The flat index, in the whole tensor, of the first element of this rank's shard."""
     mesh, placements = tensor.device_mesh, tensor.placements
-    assert mesh.ndim == 1, f"unknown layout {mesh}"
-    assert placements == (Shard(0),), f"unknown layout {placements}"
+    assert mesh.ndim in (1, 2), f"unknown layout {mesh}"
+    # With replicas there is a row of the mesh for each.
+    assert placements == ((Shard(0),) if mesh.ndim == 1 else (Replicate(), Shard(0))), f"unknown layout {placements}"
     rows = tensor.shape[0]
-    rows_per_rank = -(-rows // mesh.size())
-    first_row = min(rows, rows_per_rank * mesh.get_local_rank())
+    rows_per_rank = -(-rows // mesh.size(mesh.ndim - 1))
+    first_row = min(rows, rows_per_rank * mesh.get_local_rank(mesh.ndim - 1))
     assert tensor.to_local().shape[0] == min(rows - first_row, rows_per_rank)
     elements_per_row = tensor.numel() // rows if rows else 0
     return first_row * elements_per_row
 
 
-def _check_replicas(names: list[str], mine: list[int], summed: list[int], tensors: Mapping[str, Tensor]) -> None:
-    world_size = dist.get_world_size()
-    for name, value, total in zip(names, mine, summed, strict=True):
-        is_plain = not isinstance(tensors[name], DTensor)
-        if is_plain and (value * world_size - total) & _MASK:
+def _check_replicas(names: list[str], mine: list[int], summed: list[list[int]], tensors: Mapping[str, Tensor]) -> None:
+    """Refuses a tensor that several ranks hold and that is not the same on all of them."""
+    for name, value, (whole, replicas) in zip(names, mine, summed, strict=True):
+        tensor = tensors[name]
+        if not isinstance(tensor, DTensor):
+            is_equal = (value * dist.get_world_size() - replicas) & _MASK == 0
+        else:
+            is_equal = tensor.device_mesh.ndim == 1 or (whole * tensor.device_mesh.size(0) - replicas) & _MASK == 0
+        if not is_equal:
             raise TrainingFailed(f"{name}: should be equal on all ranks and is not", field=name)
 
 

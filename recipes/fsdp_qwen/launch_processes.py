@@ -134,11 +134,13 @@ def _run_rank(
     sender: Connection | None,
 ) -> None:
     """The body of one child process that trains."""
-    from fsdp_qwen.storage import FolderStorage
+    from fsdp_qwen.storage import opened_storage
     from fsdp_qwen.worker import run_rank
 
-    with joined_group(config, output, rank, attempt, rendezvous) as place:
-        storage = FolderStorage(path=output.checkpoints(config.run_name))
+    with (
+        joined_group(config, output, rank, attempt, rendezvous) as place,
+        opened_storage(config, place, output) as storage,
+    ):
         outcome = run_rank(config, place, output, publish=storage.publish, restore=storage.restore)
         if sender is not None:
             sender.send(outcome)

@@ -237,6 +237,7 @@ def train_rank(arguments: dict[str, Any]) -> Outcome | None:
     import torch.distributed as dist
     from ray import train
 
+    from fsdp_qwen.storage import opened_storage
     from fsdp_qwen.worker import make_place, run_rank
 
     config: Config = arguments["config"]
@@ -252,7 +253,12 @@ def train_rank(arguments: dict[str, Any]) -> Outcome | None:
         node_rank=context.get_node_rank(),
         attempt=attempt[0],
     )
-    outcome = run_rank(config, place, output, publish=_publish, restore=_restore)
+    if config.storage is None:
+        outcome = run_rank(config, place, output, publish=_publish, restore=_restore)
+    else:
+        # Ray's own storage has no digests, and merges what a killed worker left with what another one wrote.
+        with opened_storage(config, place, output) as storage:
+            outcome = run_rank(config, place, output, publish=storage.publish, restore=storage.restore)
     return outcome if place.rank == 0 else None
 
 

@@ -8,7 +8,7 @@ from fsdp_qwen.config import Config
 from fsdp_qwen.failures import ConfigError, Failure, failure_of, root_cause
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.records import Output
-from fsdp_qwen.storage import FolderStorage
+from fsdp_qwen.storage import opened_storage
 from fsdp_qwen.worker import make_place, run_rank
 
 
@@ -33,8 +33,8 @@ def launch(config: Config, output: Output) -> Outcome | Failure:
         output.add_phase("starting-workers" if attempt == 1 else "restarting", attempt)
     dist.init_process_group("nccl" if config.gpus_per_worker else "gloo")
     try:
-        storage = FolderStorage(path=output.checkpoints(config.run_name))
-        return run_rank(config, place, output, publish=storage.publish, restore=storage.restore)
+        with opened_storage(config, place, output) as storage:
+            return run_rank(config, place, output, publish=storage.publish, restore=storage.restore)
     except Exception as error:  # noqa: BLE001 - turned into the run's failure here
         others = (output.read_failure(rank, attempt) for rank in range(world_size))
         return root_cause([failure_of(error, place.rank), *filter(None, others)])

@@ -9,26 +9,36 @@ import math
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 
 import torch
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor
 
-from fsdp_qwen import checkpoint
-from fsdp_qwen.config import Config, RecipeConfig
-from fsdp_qwen.data import TokenSource, batch_digest, make_source, row_digests, training_rows
+from fsdp_qwen import checkpoint, held_out
+from fsdp_qwen.config import Config
+from fsdp_qwen.data import (
+    TokenSource,
+    batch_digest,
+    describe_data,
+    make_source,
+    row_digests,
+)
 from fsdp_qwen.evaluation import compare, evaluate
 from fsdp_qwen.failures import TrainingFailed
 from fsdp_qwen.fingerprint import Fingerprint, fingerprint
 from fsdp_qwen.loss import gather, summed_loss
-from fsdp_qwen.model import ShardedModel, build_model
+from fsdp_qwen.meter import Meter
+from fsdp_qwen.model import ShardedModel, build_model, make_mesh
 from fsdp_qwen.network import Recorder
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.place import Place
+from fsdp_qwen.recipe_settings import RecipeConfig
 from fsdp_qwen.records import Output, StepRecord
+from fsdp_qwen.rows import Rows
+from fsdp_qwen.schedule import scheduled_rate
 
 Publish = Callable[[Path, int], None]
 Restore = Callable[[], Path | None]
@@ -40,6 +50,7 @@ class Training:
 
     model: ShardedModel
     source: TokenSource
+    rows: Rows
     optimizer: torch.optim.Optimizer
     recipe: RecipeConfig
     place: Place
@@ -51,22 +62,18 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
     recipe = config.recipe
 
     # The optimizer comes after sharding, so that its state is sharded like the weights.
-    mesh = init_device_mesh(place.device.type, (place.world_size,), mesh_dim_names=("shard",))
-    model = build_model(recipe.model, seed=config.seed, precision=recipe.precision, mesh=mesh)
-    source = make_source(config.data, model.vocabulary)
+    model = build_model(recipe, seed=config.seed, mesh=make_mesh(recipe, place), pretrained=config.model)
+    source = make_source(config, model.vocabulary)
     optimizer = make_optimizer(model, recipe)
     state = checkpoint.State(model=model.module, optimizer=optimizer, device=place.device)
-    run = Training(model=model, source=source, optimizer=optimizer, recipe=recipe, place=place, output=output)
+    rows = Rows(source=source, recipe=recipe, place=place)
+    run = Training(
+        model=model, source=source, rows=rows, optimizer=optimizer, recipe=recipe, place=place, output=output
+    )
 
-    # A new run measures the untrained model; a resumed one knows from its checkpoint.
-    folder = restore()
-    if folder is None:
-        start = checkpoint.Resumed(step=0, loss_before=evaluate(model, source, recipe=recipe, place=place))
-    elif place.attempt == 1:
-        raise TrainingFailed(f"{folder}: a first attempt must start at step 1, but its run has a checkpoint already")
-    else:
-        start = checkpoint.load(state, folder)
+    start = find_start(run, state, restore())
     begin(run, start.step)
+    meter = Meter.start(model.module, place, output, warmup_steps=recipe.warmup_steps, has_events=recipe.tensorboard)
 
     # Read before the first step, after the warm-up and after the last step.
     network = Recorder(place=place, output=output, workload=describe_workload(model, recipe, place))
@@ -74,28 +81,43 @@ def train(config: Config, place: Place, output: Output, *, publish: Publish, res
     warmed_up = last_warmup_step(start.step, recipe)
     seconds = []
     for step in range(start.step + 1, recipe.steps + 1):
-        seconds.append(train_step(run, step))
+        seconds.append(train_step(run, step, meter))
         network.end_step(step)
         if recipe.checkpoint_every and step % recipe.checkpoint_every == 0:
             with network.outside():
                 part = Path(mkdtemp(prefix=f"{step}-{place.rank}-", dir=output.parts))
                 checkpoint.save(state, part, step=step, loss_before=start.loss_before)
                 publish(part, step)
+        if is_evaluated(step, recipe):
+            with network.outside():
+                evaluate_after(run, step)
         if step in (warmed_up, recipe.steps):
             network.read(step)
         if step == warmed_up and place.rank == 0:
             output.add_phase("warmed-up", place.attempt)
 
+    meter.finish(seconds, first_step=start.step + 1)
     if place.rank == 0:
         output.add_phase("evaluating", place.attempt)
-    loss_after = evaluate(model, source, recipe=recipe, place=place)
-    return Outcome(
+    loss_after = evaluate_after(run, recipe.steps)
+    outcome = Outcome(
         layout=model.layout.to_json(),
         data=describe_data(config, source),
-        evaluation=compare(start.loss_before, loss_after, source, recipe),
+        evaluation=held_out.with_best(compare(start.loss_before, loss_after, source, recipe), output),
         parameters=fingerprint(model.parameters(), place.device).total,
         timing=summarize_time(seconds, recipe),
     )
+    return replace(outcome, exported=held_out.export(config, model, state, place, output))
+
+
+def find_start(run: Training, state: checkpoint.State, folder: Path | None) -> checkpoint.Resumed:
+    """Where training begins: a new run measures the untrained model; a resumed one knows from its checkpoint."""
+    if folder is None:
+        loss = evaluate(run.model, run.source, recipe=run.recipe, place=run.place)
+        return checkpoint.Resumed(step=0, loss_before=loss)
+    if run.place.attempt == 1:
+        raise TrainingFailed(f"{folder}: a first attempt must start at step 1, but its run has a checkpoint already")
+    return checkpoint.load(state, folder)
 
 
 def begin(run: Training, step: int) -> None:
@@ -107,28 +129,23 @@ def begin(run: Training, step: int) -> None:
             run.output.add_fingerprint(run.place.attempt, step, weights)
 
 
-def train_step(run: Training, step: int) -> float:
+def train_step(run: Training, step: int, meter: Meter) -> float:
     """One update of the weights and its record; gives back the seconds it took.
 
     The time covers all of it: rows, update, fingerprint, and the device's queued work.
     """
     recipe, place = run.recipe, run.place
     started = now(place.device)
+    meter.times.begin(step)
 
     # This rank's rows of the global batch. tokens: int64 [rows, sequence + 1], on the CPU.
-    rows = place.share(recipe.global_batch_size)
-    tokens = training_rows(run.source, step=step, rows=rows, length=recipe.sequence_length + 1)
+    tokens = run.rows.take(step)
+    meter.times.rows_ready()
 
-    # Each rank sums its loss over tokens and divides by the global count; gradients are then summed
-    # over ranks. So the gradient is that of the global mean, whatever the number of ranks.
     global_tokens = recipe.global_batch_size * recipe.sequence_length
-    loss_sum = summed_loss(run.model, tokens, place.device)
-    (loss_sum / global_tokens).backward()
-    norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
-    gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
-    losses, digests = gather(loss_sum.item(), row_digests(tokens), place)
-    loss = math.fsum(losses) / global_tokens
-    check_finite(step, loss=loss, gradient_norm=gradient_norm)
+    loss_sum = make_gradients(run, tokens, global_tokens)
+    with meter.times.collective():
+        norm = torch.nn.utils.clip_grad_norm_(run.model.module.parameters(), recipe.gradient_clip_norm)
 
     # The learning rate is computed from the step: there is no scheduler whose state could be lost.
     rate = learning_rate(step, recipe)
@@ -137,8 +154,19 @@ def train_step(run: Training, step: int) -> float:
     run.optimizer.step()
     run.optimizer.zero_grad(set_to_none=True)
 
+    # Only now does anything wait for the device, which has all of the step to do; meanwhile rows are made.
+    with meter.times.preparing():
+        run.rows.prepare(step + 1)
+    gradient_norm = (norm.full_tensor() if isinstance(norm, DTensor) else norm).item()
+    mine = loss_sum.item(), row_digests(tokens)
+    with meter.times.collective():
+        losses, digests = gather(*mine, place)
+    loss = math.fsum(losses) / global_tokens
+    check_finite(step, loss=loss, gradient_norm=gradient_norm)
+
     weights = fingerprint_if_due(run, step)
     seconds = now(place.device) - started
+    meter.times.end()
     if place.rank == 0:
         record = StepRecord(
             attempt=place.attempt,
@@ -155,7 +183,40 @@ def train_step(run: Training, step: int) -> float:
         if weights:
             run.output.add_fingerprint(place.attempt, step, weights)
         run.output.add_step(record)
+        meter.show(record)
     return seconds
+
+
+def make_gradients(run: Training, tokens: torch.Tensor, global_tokens: int) -> torch.Tensor:
+    """This rank's summed loss, float32 []; the gradients of the step are there afterwards, summed over ranks.
+
+    Each rank sums its loss over tokens and divides by the global count, and gradients are summed over
+    micro-steps and ranks. So the gradient is that of the global mean, however the rows are split.
+    """
+    micro_steps = run.recipe.compute.gradient_accumulation
+    total = torch.zeros((), device=run.place.device)
+    for number, part in enumerate(tokens.chunk(micro_steps), start=1):
+        if micro_steps > 1:
+            # Gradients stay whole on each rank until the last micro-step reduces their sum.
+            assert isinstance(run.model.module, FSDPModule)
+            run.model.module.set_requires_gradient_sync(number == micro_steps)
+        loss_sum = summed_loss(run.model, part, run.place.device)
+        (loss_sum / global_tokens).backward()
+        total += loss_sum.detach()
+    return total
+
+
+def is_evaluated(step: int, recipe: RecipeConfig) -> bool:
+    """Whether the held-out loss is due after this step, which is not the last: that one always is."""
+    return bool(recipe.evaluate_every) and step % recipe.evaluate_every == 0 and step < recipe.steps
+
+
+def evaluate_after(run: Training, step: int) -> float | None:
+    """The held-out loss after a step; noted where more than the last step is evaluated."""
+    loss = evaluate(run.model, run.source, recipe=run.recipe, place=run.place)
+    if run.recipe.evaluate_every:
+        held_out.record_evaluation(run.output, run.place, step=step, loss=loss)
+    return loss
 
 
 def fingerprint_if_due(run: Training, step: int) -> Fingerprint | None:
@@ -186,20 +247,15 @@ def make_optimizer(model: ShardedModel, recipe: RecipeConfig) -> torch.optim.Opt
 
 
 def learning_rate(step: int, recipe: RecipeConfig) -> float:
-    """The rate of a step: a linear rise over the warm-up steps, then constant."""
-    if step < recipe.learning_rate_warmup_steps:
-        return recipe.learning_rate * step / recipe.learning_rate_warmup_steps
-    return recipe.learning_rate
-
-
-def describe_data(config: Config, source: TokenSource) -> dict[str, object]:
-    """The data as `result.json` shows it."""
-    return {
-        "kind": config.data.kind,
-        "seed": config.data.seed,
-        "entropy_nats": f"{source.entropy_nats:.6f}",
-        "proves": source.proves,
-    }
+    """The rate of a step, by the schedule of the config."""
+    return scheduled_rate(
+        step,
+        peak=recipe.learning_rate,
+        warmup_steps=recipe.learning_rate_warmup_steps,
+        steps=recipe.steps,
+        schedule=recipe.learning_rate_schedule,
+        floor=recipe.learning_rate_floor,
+    )
 
 
 def describe_workload(model: ShardedModel, recipe: RecipeConfig, place: Place) -> dict[str, object]:
@@ -207,6 +263,7 @@ def describe_workload(model: ShardedModel, recipe: RecipeConfig, place: Place) -
     return {
         "layout": model.layout.to_json(),
         "rows_per_rank": recipe.global_batch_size // place.world_size,
+        **({"micro_steps": micro_steps} if (micro_steps := recipe.compute.gradient_accumulation) > 1 else {}),
         "sequence_length": recipe.sequence_length,
         "fingerprint_every": recipe.fingerprint_every,
     }

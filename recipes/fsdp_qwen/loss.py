@@ -1,6 +1,8 @@
 """The loss: what a rank computes over its own tokens, and how the ranks' parts become one number."""
 
 import struct
+from collections.abc import Callable
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -19,9 +21,22 @@ def summed_loss(model: ShardedModel, tokens: Tensor, device: torch.device) -> Te
     moved = tokens.to(device)
     # inputs and targets: int64 [rows, sequence]
     inputs, targets = moved[:, :-1].contiguous(), moved[:, 1:].contiguous()
+    if model.compute.loss == "chunked":
+        summed: Tensor = model.module(input_ids=inputs, targets=targets)
+        return summed
     # logits: [rows, sequence, vocabulary] in the compute dtype; the loss is computed in float32.
     logits = model.module(input_ids=inputs, use_cache=False).logits
+    measure = _compiled_loss() if model.compute.compiles_loss else _loss_of
+    return measure(logits, targets)
+
+
+def _loss_of(logits: Tensor, targets: Tensor) -> Tensor:
     return cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction="sum")
+
+
+@cache
+def _compiled_loss() -> Callable[[Tensor, Tensor], Tensor]:
+    return torch.compile(_loss_of, dynamic=False)
 
 
 def gather(value: float, digests: list[bytes], place: Place) -> tuple[list[float], list[bytes]]:

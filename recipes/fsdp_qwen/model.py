@@ -12,11 +12,19 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
-from transformers import AutoModelForCausalLM, Qwen2Config
+from transformers import AutoModelForCausalLM, PretrainedConfig, Qwen2Config
 from transformers.modeling_utils import PreTrainedModel
+
+from fsdp_qwen.compute_settings import ComputeSettings
+from fsdp_qwen.layout import Layout, plan_layout
+from fsdp_qwen.locked_folder import LockedFolder
+from fsdp_qwen.place import Place
+from fsdp_qwen.recipe_settings import RecipeConfig
+from fsdp_qwen.speed import prefetch, speed_up
+from fsdp_qwen.weights import check_preset, fill_with_weights, find_weights, read_shape
 
 # The shapes. `tiny` has 109,120 parameters, for CPUs; `qwen2.5-1.5b` is the published shape:
 # 1,543,714,304.
@@ -41,77 +49,36 @@ _SHAPES: Mapping[str, Mapping[str, int]] = {
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Unit:
-    """One FSDP group: what is gathered and reduced together."""
-
-    name: str
-    parameters: int
-    reshard_after_forward: bool
-    # With what fills up the last ranks' parts of a tensor that does not divide evenly.
-    padded_parameters: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shape:
-    """What the FLOPs of attention follow from."""
-
-    blocks: int
-    attention_width: int
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Layout:
-    """How the model lies on the ranks; byte counts of the collectives follow from it."""
-
-    parameters: int
-    trainable_tensors: int
-    units: tuple[Unit, ...]
-    master_dtype: str
-    compute_dtype: str
-    reduce_dtype: str
-    shape: Shape
-
-    def to_json(self) -> dict[str, object]:
-        """The layout as it stands in `result.json`."""
-        return {
-            "parameters": self.parameters,
-            "trainable_tensors": self.trainable_tensors,
-            "sharding": "fsdp",
-            "units": [
-                {
-                    "name": unit.name,
-                    "parameters": unit.parameters,
-                    "padded_parameters": unit.padded_parameters,
-                    "reshard_after_forward": unit.reshard_after_forward,
-                }
-                for unit in self.units
-            ],
-            "dtypes": {
-                "master": self.master_dtype,
-                "compute": self.compute_dtype,
-                "reduce": self.reduce_dtype,
-            },
-            "shape": {"blocks": self.shape.blocks, "attention_width": self.shape.attention_width},
-        }
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class ShardedModel:
     """A model whose parameters are float32 DTensors sharded on dimension 0, values set."""
 
     module: PreTrainedModel
     vocabulary: int
     layout: Layout
+    compute: ComputeSettings
 
     def parameters(self) -> dict[str, Tensor]:
         """The parameters by canonical name; tied weights appear once."""
         return dict(self.module.named_parameters())
 
 
-def empty_model(preset: str) -> PreTrainedModel:
-    """The model of a preset without memory: shapes and names only."""
+def empty_model(preset: str, pretrained: LockedFolder | None = None) -> PreTrainedModel:
+    """The model of a preset, or in the shape of pretrained weights, without memory: shapes and names only."""
+    with torch.device("meta"):
+        module: PreTrainedModel = AutoModelForCausalLM.from_config(
+            _find_shape(preset, pretrained), dtype=torch.float32, attn_implementation="sdpa"
+        )
+    return module
+
+
+def _find_shape(preset: str, pretrained: LockedFolder | None) -> PretrainedConfig:
+    """The shape of the weights, which must be that of the preset unless that is `pretrained`."""
+    if pretrained is not None:
+        shape = read_shape(pretrained)
+        check_preset(shape, _SHAPES.get(preset, {}), preset)
+        return shape
     sizes: dict[str, Any] = dict(_SHAPES[preset])
-    shape = Qwen2Config(
+    return Qwen2Config(
         **sizes,
         max_position_embeddings=32_768,
         rope_parameters={"rope_type": "default", "rope_theta": 1_000_000.0},
@@ -120,69 +87,50 @@ def empty_model(preset: str) -> PreTrainedModel:
         tie_word_embeddings=True,
         use_cache=False,
     )
-    with torch.device("meta"):
-        module: PreTrainedModel = AutoModelForCausalLM.from_config(
-            shape, dtype=torch.float32, attn_implementation="sdpa"
-        )
-    return module
 
 
-def build_model(preset: str, *, seed: int, precision: str, mesh: DeviceMesh) -> ShardedModel:
+def make_mesh(recipe: RecipeConfig, place: Place) -> DeviceMesh:
+    """The ranks in one row, or in a row for each replica of the model."""
+    replicas, device = recipe.compute.replicas, place.device.type
+    if replicas == 1:
+        return init_device_mesh(device, (place.world_size,), mesh_dim_names=("shard",))
+    shape = (replicas, place.world_size // replicas)
+    return init_device_mesh(device, shape, mesh_dim_names=("replicate", "shard"))
+
+
+def build_model(
+    recipe: RecipeConfig, *, seed: int, mesh: DeviceMesh, pretrained: LockedFolder | None = None
+) -> ShardedModel:
     """A sharded model on the mesh's device, equal for every world size before the first step."""
-    module = empty_model(preset)
-    layout = plan_layout(module, precision=precision, ranks=mesh.size())
-    _shard(module, layout.units, precision, mesh)
+    module = empty_model(recipe.model, pretrained)
+    layout = plan_layout(module, precision=recipe.precision, ranks=mesh.size(), compute=recipe.compute)
+    speed_up(module, recipe.compute, [unit.name for unit in layout.units if unit.name])
+    _shard(module, layout, recipe, mesh)
     module.to_empty(device=mesh.device_type)
     # `to_empty` gave the output layer its own weight; it must be the embedding's again.
     module.tie_weights()
-    _fill_parameters(module, seed=seed, spread=module.config.initializer_range)
+    if pretrained is None:
+        _fill_parameters(module, seed=seed, spread=module.config.initializer_range)
+    else:
+        fill_with_weights(module, find_weights(pretrained), is_tied=module.config.tie_word_embeddings)
     _fill_buffers(module)
-    return ShardedModel(module=module, vocabulary=module.config.vocab_size, layout=layout)
+    return ShardedModel(module=module, vocabulary=module.config.vocab_size, layout=layout, compute=recipe.compute)
 
 
-def plan_layout(module: PreTrainedModel, *, precision: str, ranks: int) -> Layout:
-    """How a model, also one without memory, will lie on so many ranks: each block, then what is left."""
-    parameters = dict(module.named_parameters())
-    names = [name for name, part in module.named_modules() if type(part).__name__ in (module._no_split_modules or ())]
-    of_unit: dict[str, list[Tensor]] = {name: [] for name in [*names, ""]}
-    for name, parameter in parameters.items():
-        of_unit[next((unit for unit in names if name.startswith(f"{unit}.")), "")].append(parameter)
-    units = [
-        Unit(
-            name=name,
-            parameters=sum(each.numel() for each in held),
-            # The root's weights are needed last in the forward pass and first in the backward pass:
-            # they stay gathered.
-            reshard_after_forward=name != "",
-            padded_parameters=sum(-(-each.shape[0] // ranks) * ranks * each[0].numel() for each in held),
-        )
-        for name, held in of_unit.items()
-    ]
-    config = module.config
-    return Layout(
-        parameters=sum(parameter.numel() for parameter in parameters.values()),
-        trainable_tensors=len(parameters),
-        units=tuple(units),
-        master_dtype="float32",
-        compute_dtype="bfloat16" if precision == "bf16" else "float32",
-        reduce_dtype="float32",
-        # Heads times their width, which in these models is the hidden size.
-        shape=Shape(blocks=len(names), attention_width=config.hidden_size),
-    )
-
-
-def _shard(module: PreTrainedModel, units: tuple[Unit, ...], precision: str, mesh: DeviceMesh) -> None:
+def _shard(module: PreTrainedModel, layout: Layout, recipe: RecipeConfig, mesh: DeviceMesh) -> None:
     """Shards each unit, the root (embedding, last norm) after all others."""
     policy = MixedPrecisionPolicy(
-        param_dtype=torch.bfloat16 if precision == "bf16" else None, reduce_dtype=torch.float32
+        param_dtype=torch.bfloat16 if recipe.precision == "bf16" else None,
+        reduce_dtype=torch.bfloat16 if layout.reduce_dtype == "bfloat16" else torch.float32,
     )
-    for unit in units:
+    for unit in layout.units:
         fully_shard(
             module.get_submodule(unit.name),
             mesh=mesh,
             mp_policy=policy,
             reshard_after_forward=unit.reshard_after_forward,
         )
+    prefetch(module, [unit.name for unit in layout.units if unit.name], depth=recipe.compute.prefetch)
     # The loop divides by the number of tokens itself, so gradients are summed, not averaged.
     for part in module.modules():
         if isinstance(part, FSDPModule):

@@ -12,14 +12,17 @@ class Evaluation:
     """The mean loss per held-out token in nats.
 
     Before the first step, after the last, and the true source's own on the same rows, which no
-    model can be expected to beat.
+    model can be expected to beat; None where nobody knows it. The best is that of all evaluated steps,
+    None where only the first and the last were.
     """
 
     rows: int
     tokens: int
     loss_before: float
     loss: float
-    source_loss: float
+    source_loss: float | None
+    best_step: int | None = None
+    best_loss: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,3 +34,4 @@ class Outcome:
     evaluation: Evaluation | None
     parameters: str
     timing: dict[str, object]
+    exported: dict[str, object] | None = None

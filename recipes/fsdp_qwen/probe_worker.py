@@ -11,7 +11,8 @@ from fsdp_qwen.config import Config
 from fsdp_qwen.digest import code_digest, code_root
 from fsdp_qwen.failures import failure_of
 from fsdp_qwen.launch_processes import joined_group
-from fsdp_qwen.model import empty_model, plan_layout
+from fsdp_qwen.layout import plan_layout
+from fsdp_qwen.model import empty_model
 from fsdp_qwen.place import Place
 from fsdp_qwen.probe_arms import Arm
 from fsdp_qwen.probe_measure import KINDS, measure_kind
@@ -105,8 +106,8 @@ def _places(place: Place) -> list[dict[str, object]]:
 
 
 def _arm_line(config: Config, arm: Arm, places: list[dict[str, object]]) -> dict[str, object]:
-    module = empty_model(config.recipe.model)
-    layout = plan_layout(module, precision=config.recipe.precision, ranks=len(places))
+    module = empty_model(config.recipe.model, config.model)
+    layout = plan_layout(module, precision=config.recipe.precision, ranks=len(places), compute=config.recipe.compute)
     return {
         "line": "arm",
         "format": FORMAT,

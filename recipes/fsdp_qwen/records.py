@@ -8,13 +8,17 @@
 | `failures.jsonl` | driver | why an attempt ended early |
 | `workers/<rank>/worker.json` | each rank | what this process was and saw |
 | `workers/<rank>/network.json` | each rank | what the network moved, read between steps |
+| `workers/<rank>/metrics.json` | each rank | its times, memory and device |
 | `workers/<rank>/failure.json` | each rank | why it failed, if it could still say so |
 | `workers/<rank>/output.log` | each rank | what a plain process printed |
 | `nccl/nccl.<host>.<pid>.log` | NCCL | its log, a file per process; only of a run on GPUs |
+| `tensorboard/events.out.*` | rank 0 | the steps for TensorBoard, if asked for |
 | `packages/<node>.json` | driver | what setting up the extra packages took on a node |
 | `ray.log` | driver | what Ray printed |
 | `checkpoints/<run name>/` | all ranks | the checkpoints |
 | `parts/` | each rank | checkpoints in the making; empty afterwards |
+| `evaluations.jsonl` | rank 0 | the held-out loss after some steps; only with `evaluate_every` |
+| `export/` | rank 0 | the weights as Hugging Face loads them; only with `export` |
 | `result.json` | driver | the outcome |
 """
 
@@ -92,6 +96,15 @@ class Output:
     def network(self, rank: int) -> Path:
         """What one rank saw the network move."""
         return self.worker(rank) / "network.json"
+
+    def rank_metrics(self, rank: int) -> Path:
+        """What one rank measured of itself."""
+        return self.worker(rank) / "metrics.json"
+
+    @property
+    def events(self) -> Path:
+        """Where TensorBoard looks."""
+        return self.path / "tensorboard"
 
     def node_packages(self, node: int) -> Path:
         """Where it stands what the extra packages took on one node."""

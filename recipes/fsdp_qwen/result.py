@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from fsdp_qwen.checkpoint_index import saved_checkpoints
+from fsdp_qwen.checkpoint_index import saved_by_run
 from fsdp_qwen.config import Config
-from fsdp_qwen.failures import Failure
+from fsdp_qwen.failures import Failure, TrainingFailed
 from fsdp_qwen.outcome import Evaluation, Outcome
 from fsdp_qwen.records import Output, read_lines, write_document
 
@@ -27,7 +27,7 @@ def write_result(config: Config, output: Output, ended: Outcome | Failure) -> No
         "evaluation": None,
         "parameters": None,
         "timing": None,
-        "checkpoints": saved_checkpoints(output.checkpoints(config.run_name)),
+        **_checkpoints(config, output),
     }
     if isinstance(ended, Failure):
         document["error"] = {"message": ended.message, "rank": ended.rank, "field": ended.field}
@@ -39,7 +39,17 @@ def write_result(config: Config, output: Output, ended: Outcome | Failure) -> No
             "parameters": ended.parameters,
             "timing": ended.timing,
         }
+        if ended.exported is not None:
+            document["exported"] = ended.exported
     write_document(output.result, document)
+
+
+def _checkpoints(config: Config, output: Output) -> dict[str, object]:
+    """The complete checkpoints; if storage cannot be asked now, none of them, and why."""
+    try:
+        return {"checkpoints": saved_by_run(config, output)}
+    except TrainingFailed as error:
+        return {"checkpoints": [], "checkpoints_why": error.message}
 
 
 def _attempts(output: Output, steps: list[dict[str, object]]) -> list[dict[str, object]]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 
 from fsdp_qwen import exact, nccl_log
+from fsdp_qwen.checkpoint_index import refuse_used_name
 from fsdp_qwen.config import Config, read_config
 from fsdp_qwen.digest import code_root
 from fsdp_qwen.failures import ConfigError, Failure, Interrupted, failure_of
@@ -111,9 +112,7 @@ def _prepare(folder: Path, config: Config, launcher: str) -> Output:
     if output.metrics.exists():
         raise ConfigError(f"--output: `{folder}` already holds a run's metrics.jsonl")
     # Ray Train would silently go on from a checkpoint under the same name.
-    storage = output.checkpoints(config.run_name)
-    if storage.exists():
-        raise ConfigError(f"run_name: `{config.run_name}` is not fresh, `{storage}` exists")
+    refuse_used_name(config, output)
     return output
 
 

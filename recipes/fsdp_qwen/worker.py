@@ -16,11 +16,13 @@ from fsdp_qwen.config import Config
 from fsdp_qwen.digest import code_digest, code_root
 from fsdp_qwen.distributions import read_distributions
 from fsdp_qwen.failures import TrainingFailed, failure_of
+from fsdp_qwen.held_out import check_folders
 from fsdp_qwen.loop import Publish, Restore, train
 from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.packages import read_own_report
 from fsdp_qwen.place import Place
 from fsdp_qwen.records import Output, write_document
+from fsdp_qwen.speed import choose_attention
 
 
 def make_place(config: Config, *, rank: int, local_rank: int, node_rank: int, attempt: int) -> Place:
@@ -58,6 +60,7 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
         document["installed"] = read_own_report()
     write_document(output.worker(place.rank) / "worker.json", document)
     check_code(config, received)
+    check_folders(config, place)
     outcome = train(config, place, output, publish=publish, restore=restore)
     # ru_maxrss is in KiB on Linux.
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -66,17 +69,17 @@ def _run(config: Config, place: Place, output: Output, *, publish: Publish, rest
 
 
 def set_up_process(config: Config) -> None:
-    """Sets torch's switches for exact mode; refuses a process that did not start for it."""
-    if not config.determinism.is_exact:
-        return
-    exact.check_process(
-        os.environ,
-        config.determinism.environment,
-        cpus_per_worker=config.cpus_per_worker,
-        allow_unset=False,
-    )
-    exact.check_interpreter()
-    exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
+    """Sets torch's switches as the config has them; refuses a process that did not start for exact mode."""
+    if config.determinism.is_exact:
+        exact.check_process(
+            os.environ,
+            config.determinism.environment,
+            cpus_per_worker=config.cpus_per_worker,
+            allow_unset=False,
+        )
+        exact.check_interpreter()
+        exact.set_switches(threads=config.cpus_per_worker, seed=config.seed)
+    choose_attention(config.recipe.compute.attention)
 
 
 def check_code(config: Config, received: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -31,15 +32,31 @@ EXACT: Mapping[str, Json] = {
     "system_release_version": "1.35.2-20261120",
 }
 
+# What is locked, each once for all tests; `again` is another plan of the same.
+ORDERS: Mapping[str, tuple[str, Mapping[str, Json]]] = {
+    **{profile: (profile, {}) for profile in PROFILES},
+    "again": ("smoke", {}),
+    "another disk": ("smoke", {"gpu_disk_gib": 201}),
+    "another region": ("smoke", {"region": "us-west-2"}),
+}
+
 pytestmark = [pytest.mark.terraform, pytest.mark.late]
 
 
-@pytest.fixture
-def terraform(tmp_path: Path) -> OfflineTerraform:
+@pytest.fixture(scope="module")
+def terraform(tmp_path_factory: pytest.TempPathFactory) -> OfflineTerraform:
     """Terraform with the providers of this machine."""
     shell = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"}}
-    shell["TF_CLI_CONFIG_FILE"] = str(command_line_configuration(tmp_path))
+    shell["TF_CLI_CONFIG_FILE"] = str(command_line_configuration(tmp_path_factory.mktemp("settings")))
     return OfflineTerraform(terraform_program(), environment=shell)
+
+
+@pytest.fixture(scope="module")
+def locked(terraform: OfflineTerraform) -> Mapping[str, LockedInfra]:
+    """What each order is locked to; two are planned at a time."""
+    with ThreadPoolExecutor(2) as pool:
+        asked = {name: pool.submit(lock, terraform, profile, **more) for name, (profile, more) in ORDERS.items()}
+        return {name: future.result() for name, future in asked.items()}
 
 
 def lock(terraform: OfflineTerraform, profile: str, **more: Json) -> LockedInfra:
@@ -48,16 +65,18 @@ def lock(terraform: OfflineTerraform, profile: str, **more: Json) -> LockedInfra
     return resolve_infra(request, InfraAsked(project=PROJECT), tools=tools, reporter=Voice())
 
 
-def test_every_profile_has_a_fingerprint_of_its_own(terraform: OfflineTerraform) -> None:
-    origins = {profile: lock(terraform, profile).origin for profile in PROFILES}
+def test_every_profile_has_a_fingerprint_of_its_own(locked: Mapping[str, LockedInfra]) -> None:
+    origins = [locked[profile].origin for profile in PROFILES]
 
-    assert [origin.plan_missing for origin in origins.values()] == ["", "", ""]
-    assert len({origin.plan for origin in origins.values()}) == 3
+    assert [origin.plan_missing for origin in origins] == ["", "", ""]
+    assert len({origin.plan for origin in origins}) == 3
 
 
-def test_a_fingerprint_is_the_same_again_and_moves_with_a_variable_and_a_region(terraform: OfflineTerraform) -> None:
-    first, again = lock(terraform, "smoke"), lock(terraform, "smoke")
-    others = [lock(terraform, "smoke", gpu_disk_gib=201), lock(terraform, "smoke", region="us-west-2")]
+def test_a_fingerprint_is_the_same_again_and_moves_with_a_variable_and_a_region(
+    locked: Mapping[str, LockedInfra],
+) -> None:
+    first, again = locked["smoke"], locked["again"]
+    others = [locked["another disk"], locked["another region"]]
 
     assert (first.origin.plan, first.section) == (again.origin.plan, again.section)
     assert len({first.origin.plan, *(other.origin.plan for other in others)}) == 3

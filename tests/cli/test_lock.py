@@ -100,6 +100,8 @@ def test_check_of_an_unchanged_lock_is_fine(project: Path, rdlc: Rdlc) -> None:
         "image": None,
         "packages": None,
         "infra": None,
+        "data": None,
+        "estimate": None,
     }
 
 

@@ -20,7 +20,7 @@ WIDGET, GADGET, NEWER = (
     build_wheel("gadget", "1.6"),
 )
 ROWS = ("run", "environment", "packages", "cluster", "code", "data", "recipe")
-KNOWN = "must be one of `image`, `packages`, `packages:NAME`, `infra`, `all`"
+KNOWN = "must be one of `image`, `packages`, `packages:NAME`, `infra`, `data`, `all`"
 FORM = '`--allow-replace torchvision="a fix that the image lacks"`'
 EXTRAS = f"""\
   gadget 1.5  {GADGET.name}  0.7 KiB

@@ -121,6 +121,7 @@ def test_the_document_has_a_row_for_every_lock(project: DockerProject) -> None:
                 "id": lock_at(LOCK).id,
                 "packages": [],
                 "infra": None,
+                "data": [],
                 "image": {
                     "state": "moved",
                     "reference": NAME,

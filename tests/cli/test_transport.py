@@ -1,8 +1,10 @@
 """`rdlc transport`: the words of its JSON, its exit codes, and what reaches the terminal."""
 
+import gzip
 import io
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -109,6 +111,31 @@ def test_each_collected_case_has_its_words_and_its_exit_code(path: Path, rdlc: R
         told["verdict"], told["transport"], is_applicable,
     )  # fmt: skip
     assert done.code == (0 if told["verdict"] == "ok" or not is_applicable else 1)
+
+
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_alarm_stays_one_where_its_reader_goes_away(logs: Path, options: tuple[str, ...]) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    command = (sys.executable, "-m", "rdlc", "transport", "bad.log", *options)
+
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, timeout=300, check=False)
+    os.close(write)
+
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_packed_logs_are_judged_and_a_damaged_one_is_told(logs: Path, rdlc: Rdlc) -> None:
+    packed = gzip.compress(GOOD.encode())
+    (logs / "good.log.1.gz").write_bytes(packed)
+    (logs / "damaged.gz").write_bytes(packed[:20] + b"\xff" * 20 + packed[40:])
+
+    found, damaged = rdlc("transport", "good.log.1.gz", "--json"), rdlc("transport", "damaged.gz")
+
+    assert (found.code, found.document["transport"]) == (0, "efa")
+    assert (damaged.code, damaged.err) == (
+        2, "error: damaged.gz: cannot be unpacked: what gzip packed is damaged\n",
+    )  # fmt: skip
 
 
 def test_stdin_that_is_no_file_is_told(logs: Path, rdlc: Rdlc, monkeypatch: pytest.MonkeyPatch) -> None:

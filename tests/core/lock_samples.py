@@ -3,6 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from rdlc.core.canonical import Json
+from rdlc.core.data.files import LockedFile, LockedFiles
+from rdlc.core.data.origin import Origin
 from rdlc.core.lockfile import RunLock
 from rdlc.core.packages.derivation import local_base
 from rdlc.core.packages.request import PackagesRequest
@@ -81,6 +84,50 @@ def packages_lock() -> RunLock:
     return RunLock(
         sections=replace(lock.sections, packages=section), provenance=replace(lock.provenance, packages=origin)
     )
+
+
+def text_request() -> dict[str, Json]:
+    """What it asks for."""
+    return {
+        "kind": "text",
+        "seed": 0,
+        "path": "s3://corpus/2026",
+        "files": ["*.jsonl"],
+        "field": "body",
+        "documents": "paragraph",
+        "held_out_percent": 5,
+        "tokenizer": "model",
+        "separator": "<|endoftext|>",
+    }
+
+
+def text_lock() -> RunLock:
+    """The full lock with weights of the Hub and text in S3, some of it without a digest."""
+    lock = full_lock()
+    model = LockedFiles(
+        evidence="stated",
+        commit="3" * 40,
+        files={
+            "config.json": LockedFile(size=784, sha256="sha256:" + "1" * 64),
+            "model.safetensors": LockedFile(size=3 << 30, sha256="sha256:" + "2" * 64),
+            "tokenizer.json": LockedFile(size=7 << 20, sha256="sha256:" + "3" * 64),
+        },
+    )
+    dataset = LockedFiles(
+        evidence="listing",
+        files={
+            "a/one.jsonl": LockedFile(size=4096, sha256="sha256:" + "4" * 64, version="v.1", etag="5" * 32),
+            "two.jsonl": LockedFile(size=8192, etag=f"{'6' * 32}-2"),
+        },
+    )
+    data = DataSection(
+        requested=text_request(),
+        resolved={"source": "s3", "shows_learning": True},
+        model_origin=Origin(kind="hub", place="Qwen/Qwen2.5-1.5B", revision="main"),
+        model=model,
+        dataset=dataset,
+    )
+    return replace(lock, sections=replace(lock.sections, data=data))
 
 
 def extra(name: str, version: str, file: str) -> LockedPackage:

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from rdlc.core.canonical import Json
 from rdlc.core.contents.inventory import EVIDENCE_LEVELS
-from rdlc.core.derivation import derive_cluster, derive_data
-from rdlc.core.document import CONTROL, NUMBER_LIMIT
+from rdlc.core.derivation import derive_cluster
+from rdlc.core.document import NUMBER_LIMIT
 from rdlc.core.image.section import ImageRequest, ImageSection, LockedLayer
 from rdlc.core.level import CLAIMS
 from rdlc.core.lockfile import RunLock
@@ -21,46 +20,16 @@ from rdlc.core.packages.wishes import base_reason, marker_reason
 from rdlc.core.provenance import GitState, ImageOrigin, PackagesOrigin, Provenance
 from rdlc.core.sections import (
     CodeSection,
-    DataSection,
     EnvironmentSection,
     RecipeSection,
     RunSection,
     Sections,
 )
 from rdlc.core.spec import ClusterRequest, RecipeRequest, RunRequest
+from rdlc.core.storage import StorageRequest
 from rdlc.core.variables import is_reserved
-
-# Words that YAML readers take for something else, and characters that end lines for some of them.
-TRAPS = (
-    "null", "~", "yes", "NO", "1.10", "1e3", "0x10", "- a", "a: b", "# c", "'", '"', "\\", "\x85", "\u2028", "\ufeff",
-    "=", "<<", "!x", "&x", "*x", "|", ">", "{", "[", "%", "@", "`", "\n", "\t", " a ", "\U0001f600",
-)  # fmt: skip
-texts = st.sampled_from(TRAPS) | st.text(st.characters(codec="utf-8"), min_size=1, max_size=12).filter(
-    lambda text: not CONTROL.search(text)
-)
-hashes = st.text("0123456789abcdef", min_size=64, max_size=64)
-counts = st.integers(0, NUMBER_LIMIT)
-scalars: st.SearchStrategy[Json] = texts | st.booleans() | st.integers(-NUMBER_LIMIT, NUMBER_LIMIT)
-values: st.SearchStrategy[Json] = scalars | st.just("") | st.lists(scalars | st.just(""), max_size=3)
-words = st.from_regex(r"[a-z_][a-z0-9_]{0,8}", fullmatch=True)
-paths = st.from_regex(r"[a-z0-9_ .-]{1,8}(/[a-z0-9_-]{1,8}){0,2}", fullmatch=True).filter(
-    lambda path: ".." not in path.split("/")
-)
-
-
-def tables(items: st.SearchStrategy[Json]) -> st.SearchStrategy[dict[str, Json]]:
-    """Small mappings from any text."""
-    return st.dictionaries(texts, items, max_size=3)
-
-
-def text_tables(items: st.SearchStrategy[str] = texts) -> st.SearchStrategy[dict[str, str]]:
-    """Small mappings from any text to text."""
-    return st.dictionaries(texts, items, max_size=3)
-
-
-def tuples(items: st.SearchStrategy[str]) -> st.SearchStrategy[tuple[str, ...]]:
-    """A few of these, in any order."""
-    return st.lists(items, max_size=3).map(tuple)
+from tests.core.data_strategies import data_sections
+from tests.core.value_strategies import counts, hashes, paths, tables, text_tables, texts, tuples, values, words
 
 
 def not_reserved(name: str) -> bool:
@@ -126,6 +95,9 @@ def requests(draw: st.DrawFn, target: str, gpus_per_worker: int) -> RunRequest:
         secrets=tuple(sorted(secrets)),
         allow=draw(text_tables()),
         network=draw(networks(gpus_per_worker)),
+        storage=draw(
+            st.none() | st.builds(StorageRequest, path=st.sampled_from(("/fsx/a b", "s3://b/p", "file:///x")))
+        ),
     )
 
 
@@ -153,11 +125,6 @@ def sections(draw: st.DrawFn, target: str) -> Sections:
     deterministic = draw(st.booleans())
     package, module = draw(words.filter(lambda word: word not in sys.stdlib_module_names)), draw(words)
     files = draw(st.dictionaries(texts, hashes, max_size=3))
-    data = {
-        **draw(tables(values)),
-        "kind": draw(st.sampled_from(("markov", "random-tokens"))),
-        "seed": draw(counts),
-    }
     environment = replace(draw(environments), threads_per_worker=cluster.cpus_per_worker)
     run = draw(requests(target, cluster.gpus_per_worker))
     return Sections(
@@ -170,7 +137,7 @@ def sections(draw: st.DrawFn, target: str) -> Sections:
             package=package,
             files={**files, f"{package}/__init__.py": draw(hashes), f"{package}/{module}.py": draw(hashes)},
         ),
-        data=DataSection(requested=data, resolved=derive_data(data)),
+        data=draw(data_sections()),
         recipe=RecipeSection(
             requested=RecipeRequest(
                 module=f"{package}.{module}",

@@ -16,7 +16,7 @@ from rdlc.core.document import LOCK_LIMIT_BYTES
 from rdlc.core.lockfile import RunLock, read_lock, write_lock
 from rdlc.core.record import STATUSES, write_record
 from rdlc.errors import InputError
-from tests.core.lock_samples import full_lock, packages_lock
+from tests.core.lock_samples import full_lock, packages_lock, text_lock
 from tests.core.strategies import locks
 from tests.diff_samples import make_lock, make_record
 from tests.image_samples import image_lock
@@ -30,6 +30,7 @@ DATA = {
     "local": write_lock(packages_lock()),
     "docker": write_lock(image_lock()),
     "eks": write_lock(eks_lock()),
+    "text": write_lock(text_lock()),
 }
 
 
@@ -57,7 +58,7 @@ def test_the_recomputation_is_ten_lines_of_the_standard_library() -> None:
     assert [line for line in lines[1:] if "import" in line] == []
 
 
-@pytest.mark.parametrize("lock", [make_lock(), full_lock(), packages_lock(), image_lock(), eks_lock()])
+@pytest.mark.parametrize("lock", [make_lock(), full_lock(), packages_lock(), image_lock(), eks_lock(), text_lock()])
 def test_the_recomputation_of_the_page_gives_the_id_and_every_digest(tmp_path: Path, lock: RunLock) -> None:
     path = tmp_path / "x.lock.yaml"
     path.write_bytes(write_lock(lock))
@@ -121,7 +122,9 @@ def keys_at(address: tuple[str, ...]) -> set[str]:
 
 def target_of(address: tuple[str, ...]) -> str:
     """The target whose lock has the key."""
-    if "infra" in address or "network" in address:
+    if address[:1] == ("data",):
+        return "text"
+    if {"infra", "network", "storage"} & set(address):
         return "eks"
     return "docker" if "image" in address else "local"
 
@@ -130,7 +133,7 @@ def test_the_keys_of_the_schema_are_those_of_a_lock_with_every_field() -> None:
     assert {a: set(part["properties"]) for a, part in objects(SCHEMA) if a != ("data", "requested")} == {
         a: keys_at(a) for a, _ in objects(SCHEMA) if a != ("data", "requested")
     }
-    assert len(list(objects(SCHEMA))) == 33
+    assert len(list(objects(SCHEMA))) == 35
 
 
 def line_of(address: tuple[str, ...]) -> int:
@@ -182,12 +185,14 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         for key in set(part["properties"]) - set(part["required"])
         # The target asks for some of the others; `packages` stands in both places or in neither.
         if key not in {"environment", "image", "infra", "packages"} or a not in {(), ("sections",)}
+        # And the request for the files of these.
+        if key not in {"model", "dataset"} or a[:1] != ("data",)
     }
     assert may_be_absent <= optional
     # Written always, and read with a default: verify names the lock as not in its form without them.
     assert {key for *_, key in optional - may_be_absent} == {
         "allow", "claim", "cpus_per_worker", "deterministic", "distributions", "environment", "files",
-        "gpus_per_worker", "instruction_set", "limits", "max_failures", "overrides", "resolved", "secrets", "seed",
+        "gpus_per_worker", "instruction_set", "limits", "max_failures", "overrides", "secrets", "seed",
         "config",
         # Of an image, and of where it came from.
         "base_digest", "command", "components", "created", "entrypoint", "env", "index_digest", "index_media_type",
@@ -197,12 +202,14 @@ def test_the_reader_asks_for_the_keys_that_the_schema_requires() -> None:
         "requires", "yanked",
         # Of the network.
         "on_fallback", "strict", "transport",
+        # Of storage: without its only key there is none.
+        "path",
         # Of infrastructure.
         "bindings", "plan", "plan_missing", "profile", "providers", "values", "variables",
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("target", ["local", "docker", "eks"])
+@pytest.mark.parametrize("target", ["local", "docker", "eks", "text"])
 def test_a_fresh_lock_is_valid_by_the_schema(target: str) -> None:
     jsonschema = pytest.importorskip("jsonschema", reason="lacks jsonschema, which comes with Ray")
     validator = jsonschema.Draft202012Validator(SCHEMA)

@@ -16,6 +16,8 @@ FIXTURE_IDS = {
     "run-lock-v1-revision-1-eks": "sha256:7ce4ffe52e2da7b96cfb726cdefece6f52e1f0a4aa74f2ad562bf56808c90f17",
     "run-lock-v1-revision-1-network": "sha256:a8e4ad5b2144852ee02eee885a2245b86b3bb673f39fbcb5845d3937cef18929",
     "run-lock-v1-revision-1-packages": "sha256:e33db6c91e95945bb88e97d7ff2f091f6de16011127e017940552f7fee09e676",
+    "run-lock-v1-revision-1-text": "sha256:40d36b56885cf0433da060d6d97832b170f99287ee7d31df57f812c9c44bcba7",
+    "run-lock-v1-revision-1-storage": "sha256:756e1e7fdd580cb3428e3e0f68ddf156db61b01fc72ae1b5a56e5e91a190266f",
 }
 DATA = write_lock(full_lock())
 

@@ -13,7 +13,8 @@ from rdlc.core.lockfile import RunLock, read_lock, write_lock
 from rdlc.core.record import read_record, write_record
 from rdlc.core.spec import read_spec
 from rdlc.errors import InputError, RdlcError
-from tests.core.strategies import locks, tables, values
+from tests.core.strategies import locks
+from tests.core.value_strategies import tables, values
 from tests.diff_samples import make_lock, make_record
 from tests.projects import SPEC
 

@@ -13,7 +13,7 @@ from rdlc.core.record import KINDS, STATUSES, Check, Drift, Rank, RunRecord, rea
 from rdlc.core.transport.judged import FINDINGS, PROOFS, Expectation, JudgedTransport, SeenTransport
 from rdlc.core.transport.report import VERDICTS, LikelyCause, TransportReport
 from rdlc.errors import InputError
-from tests.core.strategies import counts, hashes, text_tables, texts
+from tests.core.value_strategies import counts, hashes, text_tables, texts
 from tests.diff_samples import make_lock, make_record
 
 remarks = st.just("") | texts

@@ -21,6 +21,29 @@ def test_learning_and_speed_are_told_with_units_and_how_they_were_measured() -> 
     )
 
 
+def test_text_is_told_by_its_perplexity_with_the_best_step_and_where_the_weights_are() -> None:
+    evaluation = {
+        "loss_before": (5.5).hex(),
+        "loss": (2.25).hex(),
+        "source_loss": None,
+        "best_step": 8,
+        "best_loss": (2.0).hex(),
+    }
+
+    assert words(evaluation=evaluation, timing=None, exported={"folder": "export", "step": 8}) == (
+        "held-out loss 5.500 -> 2.250 nats per token, perplexity 244.69 -> 9.49; best 7.39 after step 8",
+        "the weights after step 8 are in `export`, as Hugging Face loads them",
+    )
+
+
+def test_perplexity_that_no_float_holds_is_told_as_a_power() -> None:
+    evaluation = {"loss_before": (900.0).hex(), "loss": (1.0).hex()}
+
+    assert words(evaluation=evaluation, timing=None) == (
+        "held-out loss 900.000 -> 1.000 nats per token, perplexity e^900 -> 2.72",
+    )
+
+
 def test_what_was_not_evaluated_is_left_out() -> None:
     assert words(evaluation=None, timing=None) == ()
 

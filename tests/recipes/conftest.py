@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from fsdp_qwen import train
+from tests.registry.processes import free_port
 
 RECIPES = Path(train.__file__).resolve().parent.parent
 
@@ -114,11 +115,25 @@ def finish(output: Path, exit_code: int, stderr: str) -> Run:
     return Run(output=output, exit_code=exit_code, stderr=stderr, result=result)
 
 
+@pytest.fixture(scope="package")
+def storage_port() -> int:
+    """Where an imitated S3 listens in the tests that start one."""
+    return free_port()
+
+
 @pytest.fixture(scope="package", autouse=True)
-def exact_environment() -> Iterator[None]:
-    """The environment of exact mode, before the first rank starts; put back at the end."""
+def exact_environment(storage_port: int) -> Iterator[None]:
+    """The environment of exact mode and of storage, before the first rank starts; put back at the end."""
     before = dict(os.environ)
-    os.environ.update(ENVIRONMENT)
+    # The server that ranks are forked from keeps the environment in which it was started.
+    storage = {
+        "AWS_ACCESS_KEY_ID": "key",
+        "AWS_SECRET_ACCESS_KEY": "secret",
+        "AWS_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{storage_port}",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+    os.environ.update({**ENVIRONMENT, **storage})
     yield
     os.environ.clear()
     os.environ.update(before)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from fsdp_qwen import train
-from fsdp_qwen.config import MODELS, parse_config, read_config
+from fsdp_qwen.config import parse_config, read_config
 from fsdp_qwen.failures import ConfigError
+from fsdp_qwen.recipe_settings import MODELS
 from tests.recipes.conftest import RECIPES, make_config
 
 MISSING = object()
@@ -70,7 +71,7 @@ BAD = [
             "(channels split the sums)"
         ),
     ),
-    ("data.kind", "text", "data.kind: must be one of `markov`, `random-tokens`, found the text `text`"),
+    ("data.kind", "noise", "data.kind: must be one of `markov`, `random-tokens`, `text`, found the text `noise`"),
     ("data.states", 257, "data.states: must be a whole number from 2 to 256, found the number 257"),
     ("data.path", "x", "data.path: is not a known field"),
     ("recipe", None, "recipe: must be an object, found null"),
@@ -218,7 +219,8 @@ def test_no_document_raises_anything_but_a_config_error(value: object, address: 
 def test_the_recipes_own_settings_are_accepted(tmp_path: Path, model: str) -> None:
     settings = YAML(typ="safe").load(RECIPES / f"fsdp_qwen/configs/{model}.yaml")
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({**make_config(), "recipe": settings}))
+    weights = {"model": {"path": "/weights", "files": [f"{'0' * 64}  config.json"]}} if model == "pretrained" else {}
+    path.write_text(json.dumps({**make_config(), "recipe": settings, **weights}))
 
     config = read_config(path)
 

@@ -8,25 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsdp_qwen.config import DataConfig
 from fsdp_qwen.data import (
     Markov,
+    RandomTokens,
     batch_digest,
     held_out_rows,
-    make_source,
+    make_markov,
     row_digests,
     training_rows,
 )
+from fsdp_qwen.data_settings import DataConfig
 
 
 def make_chain(*, seed: int = 0, states: int = 32, successors: int = 4) -> Markov:
-    source = make_source(DataConfig(kind="markov", seed=seed, states=states, successors=successors), 256)
-    assert isinstance(source, Markov)
-    return source
+    return make_markov(DataConfig(kind="markov", seed=seed, states=states, successors=successors))
 
 
 def test_a_row_of_noise_is_what_hashlib_says() -> None:
-    source = make_source(DataConfig(kind="random-tokens", seed=7), 1000)
+    source = RandomTokens(seed=7, vocabulary=1000)
 
     bits = hashlib.shake_256(b"random-tokens/7/train/3/1").digest(8 * 5)
     expected = [int.from_bytes(bits[i : i + 8], "little") % 1000 for i in range(0, 40, 8)]

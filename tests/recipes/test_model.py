@@ -2,7 +2,8 @@
 
 import pytest
 
-from fsdp_qwen.model import Unit, empty_model, plan_layout
+from fsdp_qwen.layout import Unit, plan_layout
+from fsdp_qwen.model import empty_model
 
 
 @pytest.mark.parametrize(("preset", "count"), [("tiny", 109_120), ("qwen2.5-1.5b", 1_543_714_304)])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rdlc.core.canonical import Json
@@ -26,6 +27,12 @@ from tests.terraform.program import command_line_configuration, terraform_progra
 LOCK = "lock/toy.lock.yaml"
 KEY = f"seed/{ACCOUNT}/{REGION}"
 PATIENCE_S = 600.0  # for a machine with much else to do
+# What starts this may have set that the signal is not heard.
+_WITH_SIGINT = """
+import runpy, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+runpy.run_module("rdlc", run_name="__main__", alter_sys=True)
+"""
 # What a person adds to the profile. The release of the GPU nodes floats: `rdlc lock` asks for it.
 VARIABLES: Mapping[str, Json] = {
     "region": REGION,
@@ -52,7 +59,7 @@ class Sample:
     def __call__(self, *arguments: str, more: Mapping[str, str] | None = None) -> Said:
         """What one command line of rdlc gave; `more` is added to its environment."""
         done = subprocess.run(
-            _command(arguments), cwd=self.folder, env=self._environment(more or {}),
+            _command(arguments), cwd=self.folder, env=self.environment(more or {}),
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         return Said(code=done.returncode, out=done.stdout, err=done.stderr)
@@ -60,10 +67,8 @@ class Sample:
     def interrupt(self, *arguments: str, when: Callable[[], bool]) -> Said:
         """What it gave when a terminal's Ctrl-C came at that moment."""
         with subprocess.Popen(
-            _command(arguments), cwd=self.folder, env=self._environment({}), text=True, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            # Something that a shell may have set must not keep the signal away.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            (sys.executable, "-c", _WITH_SIGINT, *arguments), cwd=self.folder, env=self.environment(), text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         ) as process:  # fmt: skip
             _wait(process, when)
             os.killpg(process.pid, signal.SIGINT)
@@ -75,7 +80,7 @@ class Sample:
         ours, theirs = pty.openpty()
         said = self.folder.parent / "asked.txt"
         with said.open("wb") as err, subprocess.Popen(
-            _command(arguments), cwd=self.folder, env=self._environment({}),
+            _command(arguments), cwd=self.folder, env=self.environment(),
             stdin=theirs, stdout=subprocess.PIPE, stderr=err,
         ) as process:  # fmt: skip
             os.close(theirs)
@@ -90,7 +95,7 @@ class Sample:
         """Terraform by hand in the stack's work copy, past rdlc; it must succeed."""
         work = self.stack / "work"
         done = subprocess.run(
-            (str(terraform_program()), *arguments), cwd=work, env=self._environment({"AWS_REGION": REGION}),
+            (str(terraform_program()), *arguments), cwd=work, env=self.environment({"AWS_REGION": REGION}),
             capture_output=True, text=True, timeout=PATIENCE_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
@@ -128,7 +133,8 @@ class Sample:
                 found.append(json.loads(line))
         return found
 
-    def _environment(self, more: Mapping[str, str]) -> dict[str, str]:
+    def environment(self, more: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+        """The whole environment of a command; `more` is added to it."""
         home = self.folder.parent
         return {
             "PATH": os.environ["PATH"],

@@ -6,7 +6,7 @@ authorities are those of the environment.
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
@@ -45,10 +45,16 @@ class Page:
 
 
 class Web:
-    """One client for any number of threads. `logins` maps an origin to its user name and password."""
+    """One client for any number of threads.
 
-    def __init__(self, *, logins: Mapping[str, tuple[str, str]] | None = None) -> None:
+    `logins` maps an origin to its user name and password, `tokens` an origin to what it is shown instead.
+    """
+
+    def __init__(
+        self, *, logins: Mapping[str, tuple[str, str]] | None = None, tokens: Mapping[str, str] | None = None
+    ) -> None:
         self._logins = dict(logins or {})
+        self._tokens = dict(tokens or {})
         self._lock = Lock()
         self._made: requests.Session | None = None
 
@@ -103,7 +109,7 @@ class Web:
             response = self._session.get(
                 url,
                 headers=headers,
-                auth=self._logins.get(origin_of(url)),
+                auth=self._login(origin_of(url)),
                 timeout=_TIMEOUTS_S,
                 allow_redirects=False,
                 stream=True,
@@ -113,6 +119,19 @@ class Web:
             response.close()
             url = _redirected(url, response.headers.get("Location", ""), what)
         raise OutsideError(f"more than {_REDIRECT_LIMIT} redirects for the {what}")
+
+    def _login(
+        self, origin: str
+    ) -> "tuple[str, str] | Callable[[requests.PreparedRequest], requests.PreparedRequest] | None":
+        token = self._tokens.get(origin)
+        if token is None:
+            return self._logins.get(origin)
+
+        def show(request: "requests.PreparedRequest") -> "requests.PreparedRequest":
+            request.headers["Authorization"] = f"Bearer {token}"
+            return request
+
+        return show
 
 
 def origin_of(url: str) -> str:

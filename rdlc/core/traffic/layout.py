@@ -34,7 +34,7 @@ class Shape:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Layout:
-    """A model sharded fully over all ranks, and the dtypes of its collectives."""
+    """A model sharded fully over all ranks, or over those of each replica, and the dtypes of its collectives."""
 
     parameters: int
     trainable_tensors: int
@@ -42,11 +42,12 @@ class Layout:
     compute_dtype: str
     reduce_dtype: str
     shape: Shape | None = None
+    replicas: int = 1
 
 
 def read_layout(fields: Fields) -> Layout:
     """The layout in a `layout` section; raises InputError for one whose traffic is not known."""
-    fields.text("sharding", choices=("fsdp",))
+    sharding = fields.text("sharding", choices=("fsdp", "hsdp"))
     dtypes = fields.below("dtypes")
     units = fields.each("units")
     if not 1 <= len(units) <= _UNITS_LIMIT:
@@ -58,6 +59,7 @@ def read_layout(fields: Fields) -> Layout:
         compute_dtype=dtypes.text("compute", choices=tuple(DTYPES)),
         reduce_dtype=dtypes.text("reduce", choices=tuple(DTYPES)),
         shape=_read_shape(fields.below("shape")) if fields.has("shape") else None,
+        replicas=fields.count("replicas", least=2, most=1 << 20) if sharding == "hsdp" else 1,
     )
     total = sum(unit.parameters for unit in layout.units)
     if total != layout.parameters:

@@ -78,15 +78,17 @@ def predicted_traffic(reports: Sequence[NetworkReport]) -> Traffic | None:
         backend=first.backend,
         rows_per_rank=first.workload.rows_per_rank,
         fingerprint_every=first.workload.fingerprint_every,
+        micro_steps=first.workload.micro_steps,
     )
 
 
 def recorded_bytes(report: NetworkReport) -> int | None:
     """Payload that a rank sends in the step that torch's flight recorder has; None without one.
 
-    Collectives of a kind without a formula (a broadcast, a barrier) are not in it.
+    Collectives of a kind without a formula (a broadcast, a barrier) are not in it. None with replicas, too:
+    the recorder does not say among how many ranks each was.
     """
-    if report.recorded is None:
+    if report.recorded is None or report.workload.layout.replicas > 1:
         return None
     return sum(
         each.count * sent_bytes(each.kind, each.size_bytes, ranks=report.world_size, backend=report.backend)

@@ -7,8 +7,10 @@ node, so that a node sends to others what one rank sends (source: the algorithms
 nccl-tests, doc/PERFORMANCE.md, for the factors; both measured, see the tests).
 
 FSDP with full sharding gathers each group's weights in the forward pass, again in the backward pass
-if they were let go in between, and reduces its gradients once. Gradient accumulation would multiply
-that by its micro-steps; recomputing activations adds nothing.
+if they were let go in between, and reduces its gradients once. Gradient accumulation multiplies the
+gathering by its micro-steps, not the reduction, which only the last one has; recomputing activations
+adds nothing. With replicas (HSDP) all that happens among the ranks of each replica, which lie side by
+side, and then the ranks that hold the same part reduce it among themselves.
 
 gloo has no reduce-scatter of its own: PyTorch runs an all-reduce of the whole input and keeps a
 part, which sends twice as much. Its small control messages are counted too: 144 bytes for each
@@ -30,7 +32,8 @@ _GLOO_SEGMENT_BYTES = 1 << 20
 class Collective:
     """A collective of a step: how often, and the bytes of the whole that it gathers or reduces.
 
-    `every` is the number of steps between two steps that have it.
+    `every` is the number of steps between two steps that have it. `group` is how many ranks take part
+    in each, None for all: those side by side, or, of those that hold the same part, one in each replica.
     """
 
     kind: str
@@ -39,6 +42,8 @@ class Collective:
     element_bytes: int
     count: int = 1
     every: int = 1
+    group: int | None = None
+    is_across: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,7 +66,14 @@ class Traffic:
 
 
 def step_traffic(
-    layout: Layout, *, ranks: int, nodes: int, backend: str, rows_per_rank: int = 0, fingerprint_every: int = 1
+    layout: Layout,
+    *,
+    ranks: int,
+    nodes: int,
+    backend: str,
+    rows_per_rank: int = 0,
+    fingerprint_every: int = 1,
+    micro_steps: int = 1,
 ) -> Traffic:
     """What the collectives of one step of the recipe move over `ranks` ranks on `nodes` nodes.
 
@@ -70,17 +82,19 @@ def step_traffic(
     """
     assert ranks >= nodes >= 1, (ranks, nodes)
     assert backend in BACKENDS, backend
+    assert ranks % layout.replicas == 0, (ranks, layout.replicas)
     small = _small(layout, ranks=ranks, rows_per_rank=rows_per_rank, fingerprint_every=fingerprint_every)
-    collectives = (*_gathers(layout), *_reductions(layout), *small)
+    shards = ranks // layout.replicas
+    collectives = (*_gathers(layout, shards, micro_steps), *_reductions(layout, shards), *small)
     payload = sum(_all_send(each, ranks, backend) for each in collectives)
-    control = sum(gloo_control(each, ranks) for each in collectives) if backend == "gloo" else 0
+    control = sum(_all_control(each, ranks) for each in collectives) if backend == "gloo" else 0
     rank_bytes = round((payload + control) / ranks)
     return Traffic(
         ranks=ranks,
         nodes=nodes,
         backend=backend,
         rank_bytes=rank_bytes,
-        node_bytes=rank_bytes if nodes > 1 else 0,
+        node_bytes=round(sum(_node_sends(each, ranks, nodes, backend) for each in collectives)) if nodes > 1 else 0,
         control_bytes=round(control / ranks),
         small_bytes=round(sum(_all_send(each, ranks, backend) for each in small) / ranks),
         collectives=collectives,
@@ -95,7 +109,7 @@ def sent_bytes(kind: str, size_bytes: int, *, ranks: int, backend: str) -> int:
     )
 
 
-def _gathers(layout: Layout) -> tuple[Collective, ...]:
+def _gathers(layout: Layout, shards: int, micro_steps: int) -> tuple[Collective, ...]:
     width = DTYPES[layout.compute_dtype]
     return tuple(
         Collective(
@@ -103,20 +117,35 @@ def _gathers(layout: Layout) -> tuple[Collective, ...]:
             what=_named("weights", unit),
             size_bytes=unit.padded_parameters * width,
             element_bytes=width,
-            count=2 if unit.reshard_after_forward else 1,
+            count=(2 if unit.reshard_after_forward else 1) * micro_steps,
+            group=shards if layout.replicas > 1 else None,
         )
         for unit in layout.units
     )
 
 
-def _reductions(layout: Layout) -> tuple[Collective, ...]:
+def _reductions(layout: Layout, shards: int) -> tuple[Collective, ...]:
     width = DTYPES[layout.reduce_dtype]
-    return tuple(
+    scatters = tuple(
         Collective(
             kind="reduce-scatter",
             what=_named("gradients", unit),
             size_bytes=unit.padded_parameters * width,
             element_bytes=width,
+            group=shards if layout.replicas > 1 else None,
+        )
+        for unit in layout.units
+    )
+    if layout.replicas == 1:
+        return scatters
+    return scatters + tuple(
+        Collective(
+            kind="all-reduce",
+            what=_named("gradients between replicas", unit),
+            size_bytes=unit.padded_parameters // shards * width,
+            element_bytes=width,
+            group=layout.replicas,
+            is_across=True,
         )
         for unit in layout.units
     )
@@ -143,8 +172,35 @@ def _named(what: str, unit: Unit) -> str:
 
 def _all_send(each: Collective, ranks: int, backend: str) -> float:
     """Payload that all ranks together send, the mean over steps."""
+    group = each.group or ranks
+    return _edge_bytes(each, group, backend) * ranks * each.count / each.every
+
+
+def _edge_bytes(each: Collective, group: int, backend: str) -> float:
+    """Payload that one rank sends in one collective among so many ranks: what goes over one edge of the ring."""
     has_two_rounds = each.kind == "all-reduce" or (each.kind == "reduce-scatter" and backend == "gloo")
-    return (2 if has_two_rounds else 1) * each.size_bytes * (ranks - 1) * each.count / each.every
+    return (2 if has_two_rounds else 1) * each.size_bytes * (group - 1) / group
+
+
+def _node_sends(each: Collective, ranks: int, nodes: int, backend: str) -> float:
+    """Bytes that each node sends to others: one edge leaves it for every group that is on other nodes, too."""
+    group, here = each.group or ranks, ranks // nodes
+    if each.group is None:
+        leaving = 1
+    elif each.is_across:
+        # The ranks of a node hold so many different parts; each part is on other nodes as well.
+        parts = ranks // group
+        leaving = min(here, parts) if group > max(1, here // parts) else 0
+    else:
+        leaving = 1 if group > here else 0
+    control = gloo_control(each, group) / group if backend == "gloo" else 0.0
+    return leaving * (_edge_bytes(each, group, backend) * each.count / each.every + control)
+
+
+def _all_control(each: Collective, ranks: int) -> float:
+    """Bytes that gloo adds over all groups of a collective; the mean over steps."""
+    group = each.group or ranks
+    return gloo_control(each, group) * (ranks // group)
 
 
 def gloo_control(each: Collective, ranks: int) -> float:

@@ -61,6 +61,7 @@ class Workload:
     rows_per_rank: int
     sequence_length: int
     fingerprint_every: int
+    micro_steps: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -101,6 +102,11 @@ def _read(fields: Fields) -> NetworkReport:
     fields.count("format", least=1, most=1)
     world_size = fields.count("world_size", least=1, most=_RANKS_LIMIT)
     workload = fields.below("workload")
+    layout = read_layout(workload.below("layout"))
+    if world_size % layout.replicas:
+        raise workload.below("layout").error(
+            "replicas", f"must divide the {world_size} ranks, not be {layout.replicas}"
+        )
     return NetworkReport(
         rank=fields.count("rank", most=world_size - 1),
         attempt=fields.count("attempt", least=1),
@@ -109,10 +115,11 @@ def _read(fields: Fields) -> NetworkReport:
         host=fields.text("host"),
         backend=fields.text("backend", choices=BACKENDS),
         workload=Workload(
-            layout=read_layout(workload.below("layout")),
+            layout=layout,
             rows_per_rank=workload.count("rows_per_rank", least=1, most=1 << 32),
             sequence_length=workload.count("sequence_length", least=1, most=1 << 32),
             fingerprint_every=workload.count("fingerprint_every", least=1, most=1 << 32),
+            micro_steps=workload.count("micro_steps", default=1, least=1, most=1 << 20),
         ),
         readings=_read_readings(fields, world_size),
         recorded=_read_recorded(fields.below("flight_recorder")) if fields.has("flight_recorder") else None,

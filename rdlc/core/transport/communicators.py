@@ -123,6 +123,7 @@ def _both_processes(first: ProcessFacts, second: ProcessFacts) -> ProcessFacts:
         stray_networks=(*first.stray_networks, *second.stray_networks),
         providers={**second.providers, **first.providers},
         fabrics=tuple(dict.fromkeys((*first.fabrics, *second.fabrics))),
+        num_nics=max(first.num_nics, second.num_nics),
     )
 
 

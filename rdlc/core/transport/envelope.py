@@ -4,6 +4,7 @@ A message counts only where NCCL's envelope starts the line, or stands right beh
 collector writes: scripts and hints quote NCCL lines, and a quotation is no evidence.
 """
 
+import json
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -36,24 +37,30 @@ class Message:
 
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
 _REPEATS = re.compile(r" ?\[repeated (\d{1,7})x across cluster\].*$")
-_JSON_TAIL = re.compile(r'(?:\\r)?(?:\\n)?","(?:stream|time|attrs)".*$')
-_RAY = re.compile(r"\([^()]{0,200}?\bpid=\d{1,10}(?:, ip=([0-9A-Fa-f.:]{2,45}))?\) ?")
+# An actor that names itself may do so with brackets: `(RayTrainWorker(rank=3) pid=12, ip=192.0.2.1)`.
+_RAY = re.compile(r"\([^()]{0,200}(?:\([^()]{0,200}\)[^()]{0,50})?\bpid=\d{1,10}(?:, ip=([0-9A-Fa-f.:]{2,45}))?\) ?")
+_DAY = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?"
+_FROM = r"[\w.-]{1,253} [\w./-]{1,64}(?:\[\d{1,10}\])?: "
 _PREFIXES = (
+    rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_DAY}) {_FROM}",  # syslog, journalctl
+    # aws logs tail: a time and the stream's name
+    rf"{_DAY} [\w./@$-]{{1,512}} (?=[\w.-]{{1,253}}:\d{{1,10}}:\d{{1,10}} \[|\([^()]{{0,200}}\bpid=|NCCL version)",
     # kubectl --timestamps, CRI files, docker --timestamps, NCCL_DEBUG_TIMESTAMP_FORMAT
-    r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?:? (?:std(?:out|err) [FP] )?",
+    rf"\[?{_DAY}\]?:? (?:std(?:out|err) [FP] )?",
     r"\[?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\]? ",
-    r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d [\w.-]{1,253} [\w./-]{1,64}(?:\[\d+\])?: ",  # syslog
-    r"\[\d{1,6},\d{1,6}\](?:<std(?:out|err)>)?: ?",  # mpirun --tag-output
-    r"\[(?:rank|default|worker|node)_?\d{1,6}\]: ?",  # torchrun
+    r"\d{10}(?:\.\d{1,9})? ",  # seconds since 1970
+    # mpirun --tag-output, torchrun, a time of another form: a number in brackets, whatever else is in them
+    r"\[(?=[^\[\]]{0,96}\d)[\w:.,/+@= -]{1,96}\](?:<std(?:out|err)>)?:? ?",
     r"\[[\w.-]{1,253}(?:/[\w.-]{1,253}){1,3}\]:? ",  # kubectl --prefix
     r"(?:pod/)?[a-z0-9.]*[-/][a-z0-9./-]{1,253} [a-z0-9.-]{1,64} ",  # stern: pod container
     r"[\w.-]{1,128} {1,64}\| ",  # docker compose
-    r"\d{1,6}: {0,3}",  # srun --label
+    r" {0,5}\d{1,6}: {0,3}",  # srun --label
     r"[\w.-]{0,128}\d[\w.-]{0,128}: ",  # pdsh
-    r'\{"log":"',  # docker's json-file
 )
 _PREFIX = re.compile("|".join(f"(?:{pattern})" for pattern in _PREFIXES))
-_TIME = re.compile(_PREFIXES[0])
+_TIME = re.compile(rf"\[?{_DAY}\]?:? ")
+# The text in a line of JSON: of docker's json-file, fluent-bit, journalctl, structured logs. It may be cut.
+_FIELD = re.compile(r'"(?:log|message|msg|MESSAGE|text|textPayload|line)" ?: ?"((?:[^"\\]|\\.)*)')
 _ENVELOPE = re.compile(
     r"(?P<host>[A-Za-z0-9_][\w.-]{0,252}):(?P<pid>\d{1,10}):(?P<tid>\d{1,10}) \[(?P<device>-?\d{1,9})\] "
     r"(?:[^\s\[\]\"'`]{1,200} )?(?:\([^\s()]{1,200}\) )?NCCL (?P<level>INFO|WARN|DIAG|ABORT) (?P<text>.*)",
@@ -68,6 +75,8 @@ _INNER = re.compile(
     r"([A-Za-z0-9_][\w.-]{0,252}):(\d{1,10}):\d{1,10} \[-?\d{1,9}\] (?:[^\s\[\]\"'`]{1,200} )?NCCL (?:INFO|WARN) "
 )
 _PREFIX_LIMIT = 6
+# A line of JSON that a structured log wrote, in the JSON of who collected it.
+_JSON_DEPTH = 2
 
 
 def read_messages(line: bytes, *, hosts: Collection[str]) -> tuple[Message, ...]:
@@ -75,18 +84,38 @@ def read_messages(line: bytes, *, hosts: Collection[str]) -> tuple[Message, ...]
 
     `hosts` are the hosts that are known: only of those is a message believed that starts within a line.
     """
-    text = line[:LINE_LIMIT_BYTES].decode("utf-8", "replace")
+    # Where a file was emptied while it was written there are zeros in the place of what was there.
+    text = line.lstrip(b"\0")[:LINE_LIMIT_BYTES].decode("utf-8", "replace").removeprefix("\ufeff")
+    return _read(text, hosts, depth=_JSON_DEPTH)
+
+
+def _read(text: str, hosts: Collection[str], *, depth: int) -> tuple[Message, ...]:
+    if depth and "{" in text and text.startswith("{", _skip_prefixes(text)[1]):
+        inner = _unwrap(text).split("\n")
+        return tuple(message for part in inner if "NCCL" in part for message in _read(part, hosts, depth=depth - 1))
+    # Behind a carriage return a progress bar was written over what is before it, or the other way round.
+    parts = text.rstrip("\r\n").split("\r") if "\r" in text else (text,)
+    return tuple(message for part in parts if "NCCL" in part for message in _read_text(part, hosts))
+
+
+def _unwrap(text: str) -> str:
+    """The text that a line of JSON holds and that speaks of NCCL; empty if there is none."""
+    found = next((match[1] for match in _FIELD.finditer(text) if "NCCL" in match[1]), "")
+    try:
+        held = json.loads(f'"{found}"', strict=False)
+    except ValueError:  # a wrong or a cut escape
+        return found
+    return held if isinstance(held, str) else found
+
+
+def _read_text(text: str, hosts: Collection[str]) -> tuple[Message, ...]:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     repeats = 0
     if "[repeated " in text and (match := _REPEATS.search(text)):
         repeats, text = int(match[1]), text[: match.start()]
     text = text.rstrip("\r\n \x1b")
-    if "\r" in text:  # a progress bar was written over
-        text = text.rpartition("\r")[2]
     address, start = _skip_prefixes(text)
-    if start and text.startswith('{"log":"'):
-        text = _JSON_TAIL.sub("", text)
     parts = _split(text, start, hosts)
     found = tuple(filter(None, (_message(part, address) for part in parts)))
     return (*found[:-1], _repeated(found[-1], repeats)) if found and repeats else found

@@ -78,13 +78,17 @@ class RankFacts:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ProcessFacts:
-    """One process: its communicators in their order, and networks that belong to none of them."""
+    """One process: its communicators in their order, and networks that belong to none of them.
+
+    `num_nics` is how many network cards libfabric's provider found, 0 where no line says it.
+    """
 
     process: Process
     ranks: tuple[RankFacts, ...] = ()
     stray_networks: tuple[NetworkFact, ...] = ()
     providers: Mapping[str, Evidence]
     fabrics: tuple[str, ...] = ()
+    num_nics: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,6 +5,7 @@ Each pattern ends behind a word that follows the value: a line cut inside a valu
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 # What a line without its digits must hold to be worth reading; a superset of all patterns below.
 WORTH_READING = re.compile(
@@ -26,8 +27,8 @@ CHANNEL = re.compile(
     r"(?:\[(?P<way>send|receive)\] )?via (?P<kind>P2P|SHM|NET)/(?P<rest>.+)"
 )
 COLLNET = re.compile(r"CollNet \d+(?:/\d+)? : (?P<source>\d+) \[(?:send|receive)\] via COLLNET/(?P<name>.+)/\d+")
-# Names may hold a space or a slash: the name ends before the last number.
-NET_PATH = re.compile(r"(?P<name>.+)/\d+(?:\(\d+\))?(?P<suffixes>(?:/[A-Za-z][\w()+-]*)*)\s*")
+# Names may hold a space or a slash: the name ends before the last number. What holds more is two lines in one.
+NET_PATH = re.compile(r"(?P<name>[\w.+/ -]+)/\d+(?:\(\d+\))?(?P<suffixes>(?:/[A-Za-z][\w()+-]*)*)\s*")
 COMM_NODES = re.compile(
     r"comm (?P<pointer>0x[0-9a-f]+) rank (?P<rank>\d+) nRanks (?P<ranks>\d+) nNodes (?P<nodes>\d+) "
     r"localRanks \d+ localRank \d+(?: MNNVL (?P<mnnvl>\d))?"
@@ -38,10 +39,9 @@ COMM_INIT = re.compile(
 )
 COMM_ID = re.compile(r"\bcommId (0x[0-9a-f]+)")
 COMM_PARENT = re.compile(r"\bparent (0x[0-9a-f]+)(?: (?:splitCount|childCount) (\d+))?(?: color (-?\d+))?")
-NETWORK = re.compile(r"Using network (?P<name>.+)")
 PROVIDER = re.compile(
     r"NET/OFI Selected [Pp]rovider is (?P<name>[\w;.:-]+)(?:, fabric is (?P<fabric>[\w;.:/-]+))? "
-    r"\(found (?P<nics>\d+) nics"
+    r"\(found (?P<nics>\d{1,6}) nics"
 )
 VERSION = re.compile(r"NCCL version (\d+\.\d+(?:\.\d+)?)")
 VARIABLE = re.compile(
@@ -53,7 +53,10 @@ INTERFACE = re.compile(r"(?:\[\d+\])?([\w.@-]{1,32}):[0-9A-Za-z.:%\[\]-]{2,64}<\
 IB_DEVICES = re.compile(r"NET/IB ?: Using \[\d+\].*?:\d+/(?:IB|RoCE)\b")
 
 KNOWN_NETWORKS = ("AWS Libfabric", "Libfabric", "OFI", "Socket", "IB")
+_NEVER_LONGER = ("Socket", "AWS Libfabric", "Libfabric")
 NETWORK_NAME = re.compile(r"[\w.+-]{1,64}(?: [\w.+-]{1,64}){0,2}")
+# Behind a name that is cut another line goes on.
+_OTHER_LINE = re.compile(r"\b(?:NCCL|INFO|WARN|Init|START|COMPLETE|Channel|comm\w*|n?[rR]anks?|via|Using|NET)\b")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -156,15 +159,17 @@ def find_note(text: str, level: str) -> tuple[str, str] | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def network_name(text: str) -> str:
     """The name of a network in the rest of a line; empty if it is cut."""
     name = text.strip()
     if name in KNOWN_NETWORKS:
         return name
-    if name.startswith("Socket"):  # glued to something else; the alarm counts more than the glue
-        return "Socket"
+    # Glued to what another line said: of these, no longer name is known.
+    if glued := next((known for known in _NEVER_LONGER if name.startswith(known)), ""):
+        return glued
     if any(known.startswith(name) for known in KNOWN_NETWORKS):
         return ""
-    if NETWORK_NAME.fullmatch(name):
+    if NETWORK_NAME.fullmatch(name) and not _OTHER_LINE.search(name):
         return name
     return next((known for known in KNOWN_NETWORKS if name.startswith(f"{known} ")), "")

@@ -9,6 +9,15 @@ from rdlc.core.transport.rules import CommunicatorVerdict
 
 # Instance types of which the plugin demands GPUDirect RDMA (its platform map, 1.21).
 _GDR_TYPES = re.compile(r"p4d\.|p4de\.|p5\.48|p5e\.|p5en\.|p6|g7e\.(?:12|24|48)")
+# How many EFA interfaces an instance of the type can have.
+_EFA_INTERFACES = {
+    "p4d.24xlarge": 4,
+    "p4de.24xlarge": 4,
+    "p5.48xlarge": 32,
+    "p5e.48xlarge": 32,
+    "p5en.48xlarge": 16,
+    "p6-b200.48xlarge": 8,
+}
 # Interfaces that are not a way to another node: loopback, bridges, a pod's link to its node.
 VIRTUAL = re.compile(
     r"lo\d*|docker\d*|br-.*|virbr\d*|veth.*|pod-id-link\d*|cni\d*|flannel.*|cilium.*|cali.*|tun\d*|vnet\d*"
@@ -29,6 +38,7 @@ def find_remarks(
     """What deserves a word, in a stated order."""
     remarks = (
         *_gpu_direct(judged, notes),
+        *_few_cards(files, notes),
         *_worlds(judged),
         *_interfaces(files),
         *_slow_paths(files, judged),
@@ -45,6 +55,17 @@ def _gpu_direct(judged: Sequence[CommunicatorVerdict], notes: Sequence[Note]) ->
         named = ", ".join(types)
         text = f"no channel names GPUDirect RDMA (GDRDMA), which {named} has: data goes through the host's memory"
         yield Remark(word="gdrdma-absent", text=text)
+
+
+def _few_cards(files: Sequence[FileFacts], notes: Sequence[Note]) -> Iterator[Remark]:
+    """Processes that found fewer cards than their instance type has; none where no line names the type."""
+    types = {note.process: note.value for note in notes if note.kind == "platform"}
+    for facts in (facts for file in files for facts in file.processes):
+        name = types.get(facts.process, "")
+        offered = _EFA_INTERFACES.get(name, 0)
+        if any(provider.startswith("efa") for provider in facts.providers) and 0 < facts.num_nics < offered:
+            text = f"the plugin found {facts.num_nics} of the {offered} EFA interfaces that {name} can have"
+            yield Remark(word="few-nics", text=text)
 
 
 def _worlds(judged: Sequence[CommunicatorVerdict]) -> Iterator[Remark]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rdlc.core.transport.communicators import Communicator
 from rdlc.core.transport.envelope import Process
 from rdlc.core.transport.facts import ChannelFact, Evidence
-from rdlc.core.transport.words import INTRA_NODE, TCP, joined, transport_of
+from rdlc.core.transport.words import INTRA_NODE, TCP, is_external, joined, transport_of
 
 _MOST_EVIDENCE = 12
 
@@ -114,9 +114,11 @@ def _look(comm: Communicator, providers: Collection[str], *, is_all_told: bool, 
     by_network: set[str] = set()
     by_channel: set[str] = set()
     unproven: set[str] = set()
+    named = {network.name for member in comm.members for network in member.facts.networks}
     for member in comm.members:
         own = member.providers or (providers if len(providers) == 1 else ())
-        paths = [(channel.name, by_channel) for channel in member.facts.channels if channel.kind == "NET"]
+        channels = [channel.name for channel in member.facts.channels if channel.kind == "NET"]
+        paths = [(name, by_channel) for name in channels if not _is_damaged(name, named)]
         names = [(network.name, by_network) for network in member.facts.networks]
         for name, target in (*names, *paths):
             found = transport_of(name, own)
@@ -133,6 +135,11 @@ def _look(comm: Communicator, providers: Collection[str], *, is_all_told: bool, 
         is_covered=is_covered and (is_all_told or comm.ranks_named >= (comm.num_ranks or 0)),
         has_failed=has_error and not has_channels,
     )
+
+
+def _is_damaged(name: str, named: Collection[str]) -> bool:
+    """Whether the name is of no network: it is not known, and the ranks that say what they have do not have it."""
+    return bool(named) and name not in named and any(map(is_external, transport_of(name, ())))
 
 
 def _covered(comm: Communicator) -> int:

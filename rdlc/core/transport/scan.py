@@ -7,13 +7,16 @@ once; only what is new, or tells of a communicator, is read.
 
 import re
 from itertools import compress
+from operator import not_
 
 from rdlc.core.transport import grammar
+from rdlc.core.transport.encoding import Recoder
 from rdlc.core.transport.envelope import LINE_LIMIT_BYTES, Message, Process, read_messages
 from rdlc.core.transport.facts import FileFacts
 from rdlc.core.transport.notebook import Notebook
 
-BLOCK_BYTES = 1 << 20
+# A block with its lines fits into the cache of a core: twice as large, it takes a quarter more time.
+BLOCK_BYTES = 1 << 18
 _MOST_SHAPES = 20_000
 _MOST_SEEN = 50_000
 # Channel lines of one form that are read one by one: at first, and again for each new communicator.
@@ -21,8 +24,15 @@ _BUDGET = 4096
 _MORE = 512
 
 _DIGITS = b"0123456789"
-_GLOO = re.compile(rb"\[Gloo\] Rank \d|(?i:backend[^a-z\n]{1,4}(?:cpu:)?gloo\b)")
+_GLOO = re.compile(rb"\[Gloo\] Rank (?:\d| is)|(?i:backend[^a-z\n]{1,4}(?:cpu:)?gloo\b)")
 _NCCL_WORDS = (b"NCCL", b"nccl", b"Nccl")
+_SAYS = b" NCCL INFO "
+_TIME = re.compile(
+    rb"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]? "
+    rb"|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "
+)
+# What makes more of a line than an envelope and a message: a second message, Ray's count, colours, progress bars.
+_ODD = re.compile(rb"NCCL |\[repeated |\r.|\x1b")
 # How dense NCCL's lines are in a block is judged by its start.
 _SAMPLE_BYTES = 1 << 16
 
@@ -40,8 +50,12 @@ class _Form:
 class _Shapes(dict[bytes, "bool | _Form | None"]):
     """What is done with lines of a shape: read (True), passed over (False), counted (None), or as its form says."""
 
+    has_gloo = False
+
     def __missing__(self, shape: bytes) -> "bool | _Form":
         kind: bool | _Form
+        if _GLOO.search(shape):
+            self.has_gloo = True
         if b"NCCL " not in shape or not grammar.WORTH_READING.search(shape):
             kind = False
         elif grammar.BULK.fullmatch(shape):
@@ -58,7 +72,7 @@ class Scanner:
 
     def __init__(self, name: str) -> None:
         self._notebook = Notebook(name)
-        self._name = name
+        self._recoder = Recoder(name)
         self._buffer = bytearray()
         self._is_in_long_line = False
         self._line = 1
@@ -68,23 +82,26 @@ class Scanner:
         self._exhausted: list[_Form] = []
         # Lines that say nothing new when they come again, and those that do, already read.
         self._seen: set[bytes] = set()
-        self._heads: dict[bytes, Process | None] = {}
-        self._again: dict[bytes, tuple[Message, ...]] = {}
-        self._has_gloo = False
+        self._heads: dict[bytes, Process] = {}
+        self._again: dict[bytes, Message] = {}
         self._mentions_nccl = False
 
     def feed(self, chunk: bytes) -> None:
         """Takes the next bytes."""
         self._num_bytes += len(chunk)
-        for start in range(0, len(chunk), BLOCK_BYTES):
-            self._buffer += chunk[start : start + BLOCK_BYTES]
-            while self._take_block():
-                pass
+        for piece in self._recoder.feed(chunk):
+            self._take(piece)
+
+    def _take(self, chunk: bytes) -> None:
+        start = 0
+        while start < len(chunk):
+            take = self._skip_long_line if self._is_in_long_line else self._take_block
+            start = take(chunk, start)
 
     def finish(self) -> FileFacts:
         """All that is kept of the file, now that it has ended."""
-        if self._is_in_long_line:
-            self._skip_long_line()
+        for piece in self._recoder.finish():
+            self._take(piece)
         if self._buffer:
             self._ends_with_newline = self._buffer.endswith(b"\n")
             self._scan(_without_cut_name(bytes(self._buffer)))
@@ -92,54 +109,60 @@ class Scanner:
         return self._notebook.freeze(
             num_bytes=self._num_bytes,
             num_lines=self._line - 1 + (not self._ends_with_newline),
-            has_gloo=self._has_gloo,
+            has_gloo=self._shapes.has_gloo,
             mentions_nccl=self._mentions_nccl,
         )
 
-    def _take_block(self) -> bool:
-        if self._is_in_long_line and not self._skip_long_line():
-            return False
-        if len(self._buffer) < BLOCK_BYTES:
-            return False
-        cut = self._buffer.rfind(b"\n", 0, BLOCK_BYTES) + 1
-        if cut:
-            with memoryview(self._buffer) as view:
-                block = bytes(view[:cut])
+    def _take_block(self, chunk: bytes, start: int) -> int:
+        """Reads the next block, if there is all of it, else keeps the bytes; where the chunk is still to be read."""
+        room = BLOCK_BYTES - len(self._buffer)
+        if len(chunk) - start < room:
+            self._buffer += memoryview(chunk)[start:]
+            return len(chunk)
+        if end := chunk.rfind(b"\n", start, start + room) + 1:
+            block = b"".join((self._buffer, memoryview(chunk)[start:end]))
+            self._buffer.clear()
+            self._scan(block)
+            return end
+        self._buffer += memoryview(chunk)[start : start + room]
+        if cut := self._buffer.rfind(b"\n") + 1:
+            block = bytes(self._buffer[:cut])
             del self._buffer[:cut]
             self._scan(block)
         else:
-            head = bytes(self._buffer[:LINE_LIMIT_BYTES])
-            del self._buffer[:BLOCK_BYTES]
-            self._scan(head)
-            self._is_in_long_line = True
-            self._ends_with_newline = False
-        return True
+            self._begin_long_line()
+        return start + room
 
-    def _skip_long_line(self) -> bool:
-        """Drops what is left of a line longer than a block; False while its end has not come."""
-        end = self._buffer.find(b"\n") + 1
+    def _begin_long_line(self) -> None:
+        """A line longer than a block: its start is read, and the rest passed over."""
+        head = bytes(self._buffer[:LINE_LIMIT_BYTES])
+        self._buffer.clear()
+        self._scan(head)
+        self._is_in_long_line = True
+        self._ends_with_newline = False
+
+    def _skip_long_line(self, chunk: bytes, start: int) -> int:
+        """Drops what is left of the line; where the chunk is still to be read."""
+        end = chunk.find(b"\n", start) + 1
         if not end:
-            self._buffer.clear()
-            return False
-        del self._buffer[:end]
+            return len(chunk)
         self._line += 1
         self._is_in_long_line = False
         self._ends_with_newline = True
-        return True
+        return end
 
     def _scan(self, block: bytes) -> None:
         if not self._mentions_nccl:
             self._mentions_nccl = any(word in block for word in _NCCL_WORDS)
-        if not self._has_gloo and b"loo" in block:
-            self._has_gloo = bool(_GLOO.search(block))
-        sample = block[:_SAMPLE_BYTES]
-        if sample.count(b"NCCL ") * 4 > sample.count(b"\n"):
+        if block.count(b"NCCL ", 0, _SAMPLE_BYTES) * 4 > block.count(b"\n", 0, _SAMPLE_BYTES):
             self._scan_dense(block)
         else:
             self._scan_sparse(block)
 
     def _scan_sparse(self, block: bytes) -> None:
         """Reads the few lines in which NCCL is named."""
+        if not self._shapes.has_gloo and b"loo" in block and (b"Gloo" in block or b"gloo" in block):
+            self._shapes.has_gloo = bool(_GLOO.search(block))
         number, counted, found = self._line, 0, block.find(b"NCCL ")
         while found >= 0:
             start = block.rfind(b"\n", 0, found) + 1
@@ -149,7 +172,7 @@ class Scanner:
             counted = start
             line = block[start:end]
             kind = self._shapes[line.translate(None, _DIGITS)]
-            if kind:
+            if kind and line not in self._seen:
                 self._consider(kind, line, number)
             found = block.find(b"NCCL ", end)
         self._line = number + block.count(b"\n", counted)
@@ -160,16 +183,15 @@ class Scanner:
         if self._exhausted:
             self._notebook.num_unread += kinds.count(None)
         indexes = list(compress(range(len(kinds)), kinds))
-        lines = block.split(b"\n") if indexes else []
-        for index in indexes:
-            kind, line = kinds[index], lines[index]
-            if kind and line not in self._seen:
-                self._consider(kind, line, self._line + index)
+        if indexes:
+            lines = list(compress(block.split(b"\n"), kinds))
+            # Looked up one after the other, as they are read: a line may come twice.
+            is_new = map(not_, map(self._seen.__contains__, lines))
+            for index, line in compress(zip(indexes, lines, strict=True), is_new):
+                self._consider(kinds[index], line, self._line + index)
         self._line += len(kinds) - 1
 
-    def _consider(self, kind: "bool | _Form", line: bytes, number: int) -> None:
-        if line in self._seen:
-            return
+    def _consider(self, kind: "bool | _Form | None", line: bytes, number: int) -> None:
         if isinstance(kind, _Form):
             if kind.left <= 0:
                 self._notebook.num_unread += 1
@@ -181,15 +203,12 @@ class Scanner:
 
     def _read_channel(self, line: bytes, number: int) -> None:
         """Reads a channel line; who says it is looked up, where the same was said of the start of a line before."""
-        head, word, tail = line.partition(b" NCCL INFO Channel ")
-        process = self._heads.get(head)
-        if process is None:
-            messages = read_messages(line, hosts=self._notebook.hosts)
+        head, _, tail = line.partition(_SAYS)
+        process = self._heads.get(head) or self._heads.get(_without_time(head))
+        if process is None or b"NCCL" in tail or len(line) > LINE_LIMIT_BYTES:
             self._read(line, number)
-            if len(messages) == 1 and messages[0].text.startswith("Channel ") and len(self._heads) < _MOST_SEEN:
-                self._heads[head] = messages[0].process
-        elif len(line) <= LINE_LIMIT_BYTES:
-            self._notebook.take_channel(process, (word[11:] + tail).decode("utf-8", "replace").rstrip(), number)
+        else:
+            self._notebook.take_channel(process, _text(tail), number)
 
     def _spend(self, form: _Form) -> None:
         """One line of the form is read; behind the last of them its lines are only counted."""
@@ -206,19 +225,53 @@ class Scanner:
         self._exhausted.clear()
 
     def _read(self, line: bytes, number: int) -> None:
+        known, key = self._again.get(line), line
+        if known is None:
+            key = _without_time(line)
+            if key in self._seen:
+                return
+            known = self._again.get(key)
+        if known is not None:
+            self._notebook.take(known, number)
+            return
         before = self._notebook.num_communicators
-        messages = self._again.get(line)
-        if messages is None:
-            messages = read_messages(line, hosts=self._notebook.hosts)
+        messages = self._messages(line)
         # All, not the first: each message must be taken.
         taken = [self._notebook.take(message, number) for message in messages]
-        is_once = all(taken)
-        if is_once and len(self._seen) < _MOST_SEEN:
-            self._seen.add(line)
-        elif b"Using network " in line and len(self._again) < _MOST_SEEN:
-            self._again[line] = messages
+        if all(taken) and len(self._seen) < _MOST_SEEN:
+            self._seen.add(key)
+        elif _is_network(messages) and len(self._again) < _MOST_SEEN:
+            self._again[key] = messages[0]
         if self._exhausted and (num_new := self._notebook.num_communicators - before):
             self._renew(num_new)
+
+    def _messages(self, line: bytes) -> tuple[Message, ...]:
+        """What is said in the line; who says it is looked up where the start of the line was read before."""
+        head, _, tail = _without_time(line).partition(_SAYS)
+        is_plain = len(line) <= LINE_LIMIT_BYTES and not _ODD.search(tail)
+        if is_plain and (process := self._heads.get(head)):
+            return (Message(process=process, level="INFO", text=_text(tail)),)
+        messages = read_messages(line, hosts=self._notebook.hosts)
+        if is_plain and len(messages) == 1 and len(self._heads) < _MOST_SEEN:
+            only = messages[0]
+            if only.process and only.level == "INFO" and only.text == _text(tail):
+                self._heads[head] = only.process
+        return messages
+
+
+def _without_time(line: bytes) -> bytes:
+    """The line behind the time that a collector puts before it: what is said again is said at another time."""
+    match = _TIME.match(line)
+    return line[match.end() :] if match else line
+
+
+def _text(tail: bytes) -> str:
+    return tail.decode("utf-8", "replace").strip()
+
+
+def _is_network(messages: tuple[Message, ...]) -> bool:
+    """Whether a line does nothing but name a network, so that it starts no communicator."""
+    return len(messages) == 1 and messages[0].text.startswith("Using network ")
 
 
 def _without_cut_name(block: bytes) -> bytes:

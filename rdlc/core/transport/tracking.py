@@ -6,10 +6,14 @@ from dataclasses import dataclass, field
 from rdlc.core.transport import grammar
 from rdlc.core.transport.envelope import Message, Process
 from rdlc.core.transport.facts import ChannelFact, Evidence, NetworkFact, ProcessFacts, RankFacts
+from rdlc.core.transport.hops import Hop, read_hop
 
 MOST_RANKS = 50_000
 TEXT_LIMIT = 400
 _MOST_NAMES = 16
+_MOST_HOPS = 10_000
+# A line's number, its text, and how many like it Ray held back.
+_Place = tuple[int, str, int]
 
 
 @dataclass(slots=True)
@@ -87,13 +91,13 @@ class _Rank:
 @dataclass(slots=True)
 class _State:
     ranks: list[_Rank] = field(default_factory=list)
+    # The latest of each address in memory.
+    by_pointer: dict[str, _Rank] = field(default_factory=dict)
     # Networks announced before the communicator that uses them.
     waiting: dict[str, _Network] = field(default_factory=dict)
     providers: dict[str, Evidence] = field(default_factory=dict)
     fabrics: dict[str, None] = field(default_factory=dict)
-
-    def of_pointer(self, pointer: str) -> _Rank | None:
-        return next((rank for rank in reversed(self.ranks) if rank.pointer == pointer), None)
+    num_nics: int = 0
 
 
 class Tracker:
@@ -105,6 +109,7 @@ class Tracker:
         self.num_ranks = 0
         self.is_cut = False
         self.hosts: dict[str, None] = {}
+        self._hops: dict[str, Hop] = {}
 
     def take(self, message: Message, number: int) -> bool:
         """Notes what a message on that line says of a communicator; False if it says nothing of one."""
@@ -114,25 +119,28 @@ class Tracker:
         state = self._state(process)
         if state is None:
             return False
-        if "Channel " in text and (match := grammar.CHANNEL.match(text)):
-            return self._take_channel(state, match, number, message.repeats)
-        if match := grammar.COLLNET.match(text):
-            place = (number, text, message.repeats)
-            return self._count(state, (int(match["source"]), 0), ("COLLNET", match["name"]), place)
-        evidence = self._evidence(number, text)
+        place = (number, text, message.repeats)
+        if text.startswith("Using network "):
+            return self._take_network(state, place)
+        if text.startswith(("Channel ", "CollNet ")):
+            hop = read_hop(text)
+            return hop is not None and self._count(state, hop, place)
         if "comm 0x" in text:
-            return self._take_communicator(state, text, evidence, message.repeats)
-        if match := grammar.NETWORK.match(text):
-            return self._take_network(state, match["name"], evidence, message.repeats)
+            return self._take_communicator(state, place)
         if match := grammar.PROVIDER.match(text):
-            return _take_provider(state, match, evidence)
+            return _take_provider(state, match, self._evidence(place))
         return False
 
     def take_channel(self, process: Process, text: str, number: int) -> None:
         """Notes a channel line of which the process is known already."""
         state = self._state(process)
-        if state is not None and (match := grammar.CHANNEL.match(text)):
-            self._take_channel(state, match, number, 0)
+        hop = self._hops.get(text)
+        if hop is None:
+            hop = read_hop(text)
+            if hop is not None and len(self._hops) < _MOST_HOPS:
+                self._hops[text] = hop
+        if state is not None and hop is not None:
+            self._count(state, hop, (number, text, 0))
 
     def freeze(self) -> tuple[ProcessFacts, ...]:
         """All that was noted, in the order in which the processes first spoke."""
@@ -143,6 +151,7 @@ class Tracker:
                 stray_networks=tuple(network.freeze() for network in state.waiting.values()),
                 providers=dict(state.providers),
                 fabrics=tuple(state.fabrics),
+                num_nics=state.num_nics,
             )
             for process, state in self._states.items()
         )
@@ -167,7 +176,8 @@ class Tracker:
         state.ranks.append(rank)
         return rank
 
-    def _take_communicator(self, state: _State, text: str, evidence: Evidence, repeats: int) -> bool:
+    def _take_communicator(self, state: _State, place: _Place) -> bool:
+        evidence, (_, text, repeats) = self._evidence(place), place
         if match := grammar.COMM_NODES.search(text):
             rank = self._rank_of(state, match, evidence, comm_id="")
             rank.num_nodes = int(match["nodes"])
@@ -188,7 +198,7 @@ class Tracker:
 
     def _rank_of(self, state: _State, match: re.Match[str], evidence: Evidence, *, comm_id: str) -> _Rank:
         """The rank that the line is about; another one if its address now is another communicator's."""
-        rank = state.of_pointer(match["pointer"])
+        rank = state.by_pointer.get(match["pointer"])
         if rank is not None and comm_id and rank.comm_id not in ("", comm_id):
             rank = None
         if rank is not None and rank.num_ranks not in (None, int(match["ranks"])):
@@ -198,6 +208,8 @@ class Tracker:
             is_first = len(state.ranks) == 1 and not state.ranks[0].pointer
             rank = state.ranks[0] if is_first else self._new_rank(state)
             rank.pointer, rank.evidence = match["pointer"], evidence
+            if not self.is_cut:
+                state.by_pointer[rank.pointer] = rank
         rank.rank, rank.num_ranks = int(match["rank"]), int(match["ranks"])
         rank.comm_id = rank.comm_id or comm_id
         return rank
@@ -211,58 +223,35 @@ class Tracker:
             if not network.num_waiting:
                 del state.waiting[name]
 
-    def _take_network(self, state: _State, text: str, evidence: Evidence, repeats: int) -> bool:
-        name = grammar.network_name(text)
+    def _take_network(self, state: _State, place: _Place) -> bool:
+        name = grammar.network_name(place[1].removeprefix("Using network "))
         if not name:
             return False
         last = state.ranks[-1] if state.ranks else None
         owner = state.waiting if last is None or last.networks or not last.pointer else last.networks
         if name in owner:
-            owner[name].repeats = max(owner[name].repeats, repeats)
+            owner[name].repeats = max(owner[name].repeats, place[2])
             owner[name].num_waiting += 1
         elif len(owner) < _MOST_NAMES:
-            owner[name] = _Network(name=name, evidence=evidence, repeats=repeats)
+            owner[name] = _Network(name=name, evidence=self._evidence(place), repeats=place[2])
         return True
 
-    def _take_channel(self, state: _State, match: re.Match[str], number: int, repeats: int) -> bool:
-        source, target = int(match["source"]), int(match["target"])
-        ranks = (target, source) if match["way"] == "receive" else (source, target)
-        kind, rest = match["kind"], match["rest"]
-        place = (number, match.string, repeats)
-        if kind != "NET":
-            end = min(found for found in (rest.find("/"), rest.find(" "), 32, len(rest)) if found >= 0)
-            return self._count(state, ranks, (kind, rest[:end]), place)
-        path = grammar.NET_PATH.fullmatch(rest)
-        name = path["name"] if path else _cut_name(rest)
-        if not name:
-            return False
-        is_direct = path is not None and "/GDRDMA" in path["suffixes"]
-        return self._count(state, ranks, (kind, name[:64]), place, is_direct=is_direct)
-
-    def _count(
-        self,
-        state: _State,
-        ranks: tuple[int, int],
-        path: tuple[str, str],
-        place: tuple[int, str, int],
-        *,
-        is_direct: bool = False,
-    ) -> bool:
-        rank = self._channel_owner(state, *ranks, path[0])
-        number, text, repeats = place
-        channel = rank.channels.get(path)
+    def _count(self, state: _State, hop: Hop, place: _Place) -> bool:
+        rank = self._channel_owner(state, hop.own, hop.peer, hop.path[0])
+        channel = rank.channels.get(hop.path)
         if channel is None:
             if len(rank.channels) >= _MOST_NAMES:
                 self.is_cut = True
                 return True
-            evidence = self._evidence(number, text)
-            channel = rank.channels[path] = _Channel(kind=path[0], name=path[1], evidence=evidence)
+            kind, name = hop.path
+            channel = rank.channels[hop.path] = _Channel(kind=kind, name=name, evidence=self._evidence(place))
         channel.count += 1
-        channel.gpu_direct += is_direct
-        channel.repeats += repeats
+        channel.gpu_direct += hop.is_gpu_direct
+        channel.repeats += place[2]
         return True
 
-    def _evidence(self, number: int, text: str) -> Evidence:
+    def _evidence(self, place: _Place) -> Evidence:
+        number, text, _ = place
         return Evidence(file=self._name, line=number, text=text[:TEXT_LIMIT])
 
     def _channel_owner(self, state: _State, own: int, peer: int, kind: str) -> _Rank:
@@ -286,12 +275,7 @@ class Tracker:
 def _take_provider(state: _State, match: re.Match[str], evidence: Evidence) -> bool:
     if len(state.providers) < _MOST_NAMES:
         state.providers.setdefault(match["name"], evidence)
+    state.num_nics = max(state.num_nics, int(match["nics"]))
     if match["fabric"] and len(state.fabrics) < _MOST_NAMES:
         state.fabrics[match["fabric"]] = None
     return True
-
-
-def _cut_name(rest: str) -> str:
-    """The network in a path that another line was written into; only names that are known."""
-    names = (name for name in grammar.KNOWN_NETWORKS if rest.startswith(f"{name}/"))
-    return next(names, "")

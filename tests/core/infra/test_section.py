@@ -17,7 +17,7 @@ from rdlc.core.infra.section import InfraSection, find_infra_contradictions, rea
 from rdlc.core.infra.tree import tree_hash
 from rdlc.errors import InputError
 from tests.core.infra.roots import ADDONS, H1, IDENTITY, SECTION, ZH, with_variables
-from tests.core.strategies import hashes, scalars, texts, words
+from tests.core.value_strategies import hashes, scalars, texts, words
 
 variables = st.dictionaries(
     words, st.none() | scalars | st.lists(scalars, max_size=2) | st.dictionaries(texts, scalars, max_size=2), max_size=3

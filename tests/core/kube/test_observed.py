@@ -20,7 +20,7 @@ from rdlc.core.kube.observed import (
 )
 from rdlc.errors import InputError
 from tests.core.kube.recorded import see
-from tests.core.strategies import counts, text_tables, texts
+from tests.core.value_strategies import counts, text_tables, texts
 
 remarks = st.just("") | texts
 DATA = write_seen(see())

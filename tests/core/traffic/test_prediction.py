@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from rdlc.core.traffic.layout import Layout
@@ -130,3 +132,34 @@ def test_what_gloo_adds_to_the_payload_is_what_was_measured(
     each = Collective(kind=kind, what="", size_bytes=size, element_bytes=element)
 
     assert gloo_control(each, ranks) / ranks == measured
+
+
+def test_micro_steps_gather_again_and_reduce_once() -> None:
+    one = step_traffic(QWEN, ranks=8, nodes=2, backend="nccl")
+    four = step_traffic(QWEN, ranks=8, nodes=2, backend="nccl", micro_steps=4)
+
+    gathered = (2 * 1_543_714_304 - 233_375_232) * 2 * 7 // 8
+    assert four.rank_bytes - one.rank_bytes == 3 * gathered
+
+
+def test_replicas_in_their_nodes_send_only_their_parts_to_other_nodes() -> None:
+    traffic = step_traffic(replace(QWEN, replicas=2), ranks=8, nodes=2, backend="nccl")
+
+    # Each of the four parts of a node is reduced with the same part on the other: twice a half, in float32.
+    parts = 4 * (1_543_714_304 // 4 * 4)
+    assert traffic.node_bytes - small_of_one_edge(traffic) == parts
+    whole = (2 * 1_543_714_304 - 233_375_232) * 2 + 1_543_714_304 * 4
+    assert model_bytes(traffic) == whole * 3 // 4 + parts // 4
+
+
+def small_of_one_edge(traffic: Traffic) -> int:
+    """One edge of the small collectives' ring leaves each node."""
+    return traffic.small_bytes
+
+
+def test_a_replica_over_several_nodes_gathers_over_one_edge_of_each() -> None:
+    traffic = step_traffic(replace(QWEN, replicas=2), ranks=8, nodes=4, backend="nccl")
+
+    whole = (2 * 1_543_714_304 - 233_375_232) * 2 + 1_543_714_304 * 4
+    # Two ranks of a node, each with a part of its own, of which the other replica's is elsewhere.
+    assert traffic.node_bytes - traffic.small_bytes == whole * 3 // 4 + 2 * (1_543_714_304 // 4 * 4)

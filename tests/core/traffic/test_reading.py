@@ -95,7 +95,7 @@ def change(path: str, value: object) -> Callable[[dict[str, Any]], None]:
             "must be from 0 to 18446744073709551615, not 18446744073709551616",
         ),
         ("readings/0/took_s", "1", "readings[0].took_s", 'must be a whole number, not the text "1"'),
-        ("workload/layout/sharding", "ddp", "workload.layout.sharding", "must be one of `fsdp`, not `ddp`"),
+        ("workload/layout/sharding", "ddp", "workload.layout.sharding", "must be one of `fsdp`, `hsdp`, not `ddp`"),
         (
             "workload/layout/parameters",
             109_121,

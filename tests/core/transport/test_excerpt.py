@@ -1,7 +1,10 @@
 """What is kept of a foreign log is what speaks of NCCL or gloo, whatever the pieces in which it comes."""
 
+import gzip
 import hashlib
+from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,9 +15,9 @@ LOG = b"loss 3.1\nvm:1:1 [0] NCCL INFO Using network Socket\r\nHF_TOKEN=abc\n[Gl
 
 
 def kept(log: bytes, *, size: int) -> tuple[bytes, Excerpt]:
-    excerpt = Excerpt()
-    pieces = [excerpt.feed(log[start : start + size]) for start in range(0, len(log), size)]
-    return b"".join([*pieces, excerpt.finish()]), excerpt
+    excerpt = Excerpt(name="x.log")
+    pieces = [piece for start in range(0, len(log), size) for piece in excerpt.feed(log[start : start + size])]
+    return b"".join([*pieces, *excerpt.finish()]), excerpt
 
 
 def test_only_lines_that_speak_of_nccl_or_gloo_are_kept() -> None:
@@ -23,6 +26,16 @@ def test_only_lines_that_speak_of_nccl_or_gloo_are_kept() -> None:
     assert lines == b"vm:1:1 [0] NCCL INFO Using network Socket\r\n[Gloo] Rank 0 is connected\nlast NCCL\n"
     assert (excerpt.num_bytes, excerpt.num_lines, excerpt.num_kept) == (len(LOG), 5, 3)
     assert excerpt.sha256 == hashlib.sha256(LOG).hexdigest()
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda log: log.decode().encode("utf-16")])
+def test_of_a_packed_log_the_lines_are_kept_and_the_sum_is_that_of_the_file(pack: Callable[[bytes], bytes]) -> None:
+    packed = pack(LOG)
+
+    lines, excerpt = kept(packed, size=5)
+
+    assert lines == kept(LOG, size=1 << 20)[0]
+    assert (excerpt.num_bytes, excerpt.sha256) == (len(packed), hashlib.sha256(packed).hexdigest())
 
 
 def test_a_line_is_cut_where_it_is_long_and_the_next_one_is_whole() -> None:

@@ -39,6 +39,20 @@ def test_lines_in_another_order_and_cut_anywhere_never_prove_another_transport(l
     assert found in {("ok", "efa"), ("unknown", "unknown"), ("unknown", "efa"), ("unknown", "none")}
 
 
+@settings(max_examples=150)
+@given(
+    st.sampled_from(["Socket", "Libfabric", "both"]), st.integers(min_value=0), st.integers(min_value=1, max_value=400)
+)
+def test_a_log_over_tcp_never_gets_ok_by_what_is_lost_of_it(network: str, start: int, length: int) -> None:
+    provider = "tcp;ofi_rxm" if network == "Libfabric" else "efa"
+    networks = {3: "Libfabric"} if network == "both" else {}
+    lines = job("Socket" if network == "both" else network, provider=provider, networks=networks)
+    log = text_of(lines).encode()
+    start %= len(log)
+
+    assert verdict_of(log[:start] + log[start + length :])[0] in {"fallback", "mixed"}
+
+
 def test_a_line_without_an_end_is_passed_over_and_the_rest_is_read() -> None:
     long = b"z" * (3 * BLOCK_BYTES)
 

@@ -184,3 +184,62 @@ def test_a_job_that_is_well_has_no_cause() -> None:
     missing = [line(rank, "NET/Plugin: Could not find: libnccl-net.so") for rank in range(4)]
 
     assert causes_of(text_of([*missing, *job("IB")])) == []
+
+
+def cut_channel(rest: str) -> str:
+    """A job over EFA of which one channel line is cut and goes on with this."""
+    whole = text_of(job("Libfabric", provider=EFA))
+    place = whole.rindex("via NET/Libfabric/0") + len("via NET/Li")
+    return f"{whole[:place]}{rest}{whole[whole.index(chr(10), place) :]}"
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "203:1903 [1] NCCL INFO Channel 01/0 : 3[1] -> 0[0] [send] via NET/Libfabric/0",
+        "ode-1:1203:1903 [1] NCCL INFO Channel 01/0 : 3[1] -> 0[0] [send] via NET/Libfabric/0",
+        "fab/0",
+        "bric/0/GDRDMA",
+    ],
+)
+def test_a_channel_line_that_is_cut_names_no_other_network(rest: str) -> None:
+    assert verdict_of(cut_channel(rest)) == ("ok", "efa")
+
+
+def test_a_network_line_that_runs_into_another_line_names_no_other_network() -> None:
+    whole = text_of(job("Libfabric", provider=EFA))
+
+    for rest in (" Init COMPLETE", "202:1902 [0] NCCL INFO Channel 00", " comm 0xa003 rank 3 nranks 4"):
+        assert verdict_of(whole.replace("Using network Libfabric\n", f"Using network Libfa{rest}\n", 1)) == (
+            "unknown", "unknown",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rest", ["irect", "0", "MNNVL 0", "Using network Libfabric", "node-0:1200:1900 [0] NCCL INFO x"]
+)
+def test_a_whole_name_to_which_another_line_is_glued_is_that_network(rest: str) -> None:
+    whole = text_of(job("Libfabric", provider=EFA))
+
+    assert verdict_of(whole.replace("Using network Libfabric\n", f"Using network Libfabric{rest}\n", 1)) == (
+        "ok",
+        "efa",
+    )
+
+
+def test_sockets_in_a_channel_line_count_though_no_rank_names_them() -> None:
+    late = line(0, "Channel 01/0 : 0[0] -> 3[1] [send] via NET/Socket/0")
+
+    assert verdict_of(text_of([*job("Libfabric", provider=EFA), late])) == ("mixed", "efa+socket")
+
+
+def test_fewer_network_cards_than_the_instance_type_has_are_told() -> None:
+    def said(nics: int) -> tuple[str, ...]:
+        before = ["NET/OFI Running on p5en.48xlarge platform, topology"]
+        log = text_of(job("Libfabric", provider=EFA, before=lambda rank: before)).replace(
+            "found 1 nics", f"found {nics} nics"
+        )
+        return tuple(text for text in judge(log).warnings if "EFA interfaces" in text)
+
+    assert said(16) == ()
+    assert said(8) == ("the plugin found 8 of the 16 EFA interfaces that p5en.48xlarge can have",)

@@ -42,6 +42,7 @@ def extended_moto(folder: Path) -> Iterator[World]:
 @cache
 def client(service: str, endpoint: str) -> Any:
     """A boto3 client of a service in that account."""
-    return boto3.client(
+    # Not of the session that all share: it must not be asked by two threads.
+    return boto3.session.Session().client(
         service, region_name=REGION, endpoint_url=endpoint, aws_access_key_id="testing", aws_secret_access_key="testing"
     )  # type: ignore[call-overload]  # a name that is known at run time only

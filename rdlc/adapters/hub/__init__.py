@@ -1,0 +1,1 @@
+"""Weights and text: folders, the Hub, S3, and the cache of what came from there."""

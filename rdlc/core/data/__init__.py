@@ -1,0 +1,1 @@
+"""Which files a run learns from: pretrained weights, text, and how sure their identity is."""
