@@ -65,15 +65,24 @@ class _Group:
     comm_id: str = ""
     is_split: bool = False
     members: dict[Process, Member] = field(default_factory=dict)
+    # Other ranks of processes that are named like a member: in another pod with the same host name.
+    namesakes: dict[tuple[Process, int], Member] = field(default_factory=dict)
     # Of all members, kept up to date: there can be thousands, and each new one asks.
     num_ranks: int | None = None
     num_nodes: int | None = None
     taken: set[int] = field(default_factory=set)
 
     def add(self, member: Member) -> None:
-        known = self.members.get(member.process)
-        self.members[member.process] = member if known is None else _both(known, member)
         facts = member.facts
+        known = self.members.get(member.process)
+        if known is None:
+            self.members[member.process] = member
+        elif facts.rank is None or known.facts.rank in (None, facts.rank):
+            self.members[member.process] = _both(known, member)
+        else:
+            place = (member.process, facts.rank)
+            other = self.namesakes.get(place)
+            self.namesakes[place] = member if other is None else _both(other, member)
         self.num_ranks = max(self.num_ranks or 0, facts.num_ranks or 0) or None
         self.num_nodes = max(self.num_nodes or 0, facts.num_nodes or 0) or None
         if facts.rank is not None:
@@ -215,7 +224,7 @@ def _number(groups: Iterable[_Group]) -> Iterator[Communicator]:
             attempt = max(attempt, number if pid == process.pid else number + 1)
         for process in group.members:
             last[process.host, process.address, process.device] = (process.pid, attempt)
-        members = tuple(group.members.values())
+        members = (*group.members.values(), *group.namesakes.values())
         yield Communicator(
             comm_id=group.comm_id,
             attempt=attempt,

@@ -74,6 +74,12 @@ def _rule(kind: str, versions: str, pattern: str) -> NoteRule:
 
 # In this order; the first that fits is taken. The value is the first group, if there is one.
 NOTE_RULES = (
+    # A library that the plugin itself needs is missing: dlopen names that one.
+    _rule(
+        "plugin-load-failed",
+        "NCCL 2.18-2.21",
+        r"NET/Plugin ?: .*?(?:returned \d+ : |dlerror=)(?!\S*libnccl-net)(\S+: cannot open shared object.*)",
+    ),
     _rule("plugin-missing", "NCCL 2.18", r"NET/Plugin ?: Plugin load \((\S+)\) returned 2 : "),
     _rule("plugin-missing", "NCCL 2.18", r"NET/Plugin ?: No plugin found, using internal"),
     _rule(

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from rdlc.core.transport import grammar
 from rdlc.core.transport.envelope import Message, Process
 from rdlc.core.transport.facts import Evidence, FileFacts, Note
-from rdlc.core.transport.tracking import TEXT_LIMIT, Tracker
+from rdlc.core.transport.tracking import TEXT_LIMIT, Told, Tracker
 
 _MOST_VALUES = 64
 _MOST_NOTES = 4096
@@ -48,9 +48,13 @@ class Notebook:
             self._keep_note(*note, message, evidence)
         return True
 
-    def take_channel(self, process: Process, text: str, number: int) -> None:
-        """Notes a channel line of which the process is known already."""
-        self._tracker.take_channel(process, text, number)
+    def take_channel(self, process: Process, text: str, number: int) -> Told | None:
+        """Notes a channel line of which the process is known already; gives what `take_again` needs, if it is one."""
+        return self._tracker.take_channel(process, text, number)
+
+    def take_again(self, told: Told, number: int) -> None:
+        """Notes a channel line that was the same before."""
+        self._tracker.take_again(told, number)
 
     def freeze(self, *, num_bytes: int, num_lines: int, has_gloo: bool, mentions_nccl: bool) -> FileFacts:
         """All that was kept."""

@@ -14,6 +14,7 @@ from rdlc.core.transport.encoding import Recoder
 from rdlc.core.transport.envelope import LINE_LIMIT_BYTES, Message, Process, read_messages
 from rdlc.core.transport.facts import FileFacts
 from rdlc.core.transport.notebook import Notebook
+from rdlc.core.transport.tracking import Told
 
 # A block with its lines fits into the cache of a core: twice as large, it takes a quarter more time.
 BLOCK_BYTES = 1 << 18
@@ -67,6 +68,10 @@ class _Shapes(dict[bytes, "bool | _Form | None"]):
         return kind
 
 
+class _Known(dict[bytes, Told]):
+    """Channel lines that were read, by the line."""
+
+
 class Scanner:
     """Reads one file, fed in pieces of any size; what it keeps is bounded."""
 
@@ -83,6 +88,7 @@ class Scanner:
         # Lines that say nothing new when they come again, and those that do, already read.
         self._seen: set[bytes] = set()
         self._heads: dict[bytes, Process] = {}
+        self._channels = _Known()
         self._again: dict[bytes, Message] = {}
         self._mentions_nccl = False
 
@@ -203,12 +209,15 @@ class Scanner:
 
     def _read_channel(self, line: bytes, number: int) -> None:
         """Reads a channel line; who says it is looked up, where the same was said of the start of a line before."""
+        if told := self._channels.get(line):
+            self._notebook.take_again(told, number)
+            return
         head, _, tail = line.partition(_SAYS)
         process = self._heads.get(head) or self._heads.get(_without_time(head))
         if process is None or b"NCCL" in tail or len(line) > LINE_LIMIT_BYTES:
             self._read(line, number)
-        else:
-            self._notebook.take_channel(process, _text(tail), number)
+        elif (told := self._notebook.take_channel(process, _text(tail), number)) and len(self._channels) < _MOST_SEEN:
+            self._channels[line] = told
 
     def _spend(self, form: _Form) -> None:
         """One line of the form is read; behind the last of them its lines are only counted."""

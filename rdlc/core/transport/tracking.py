@@ -100,6 +100,10 @@ class _State:
     num_nics: int = 0
 
 
+# A channel line that was read: of whose process, between which ranks, and its text.
+Told = tuple[_State, Hop, str]
+
+
 class Tracker:
     """Puts what messages say of communicators in its place."""
 
@@ -131,16 +135,23 @@ class Tracker:
             return _take_provider(state, match, self._evidence(place))
         return False
 
-    def take_channel(self, process: Process, text: str, number: int) -> None:
-        """Notes a channel line of which the process is known already."""
+    def take_channel(self, process: Process, text: str, number: int) -> Told | None:
+        """Notes a channel line of which the process is known already; gives what `take_again` needs, if it is one."""
         state = self._state(process)
         hop = self._hops.get(text)
         if hop is None:
             hop = read_hop(text)
             if hop is not None and len(self._hops) < _MOST_HOPS:
                 self._hops[text] = hop
-        if state is not None and hop is not None:
-            self._count(state, hop, (number, text, 0))
+        if state is None or hop is None:
+            return None
+        self._count(state, hop, (number, text, 0))
+        return state, hop, text
+
+    def take_again(self, told: Told, number: int) -> None:
+        """Notes a channel line that was the same before."""
+        state, hop, text = told
+        self._count(state, hop, (number, text, 0))
 
     def freeze(self) -> tuple[ProcessFacts, ...]:
         """All that was noted, in the order in which the processes first spoke."""

@@ -243,3 +243,29 @@ def test_fewer_network_cards_than_the_instance_type_has_are_told() -> None:
 
     assert said(16) == ()
     assert said(8) == ("the plugin found 8 of the 16 EFA interfaces that p5en.48xlarge can have",)
+
+
+def test_two_pods_with_the_same_host_name_and_process_ids_are_two() -> None:
+    first, second = ([text for text in job("Libfabric", provider=EFA) if f"node-{node}" in text] for node in (0, 1))
+    renamed = text_of(second).replace("node-1:1202:", "node-0:1200:").replace("node-1:1203:", "node-0:1201:")
+
+    found = judge(text_of(first), renamed)
+
+    assert (found.verdict, found.transport, found.num_nodes) == ("ok", "efa", 2)
+
+
+@pytest.mark.parametrize(
+    ("library", "word"), [("libnccl-net.so", "plugin-missing"), ("libcudart.so.11.0", "plugin-load-failed")]
+)
+@pytest.mark.parametrize(
+    "told",
+    [
+        "NET/Plugin : Plugin load (libnccl-net.so) returned 2 : {error}",
+        "NET/Plugin : dlerror={error} No plugin found (libnccl-net.so), using internal implementation",
+        "NET/Plugin: Plugin load returned 2 : {error} : when loading libnccl-net.so",
+    ],
+)
+def test_a_library_that_the_plugin_lacks_is_not_a_plugin_that_is_missing(told: str, library: str, word: str) -> None:
+    text = told.format(error=f"{library}: cannot open shared object file: No such file or directory")
+
+    assert causes_of(text_of(job(before=lambda rank: [text])))[0] == f"{word} 2"
