@@ -9,6 +9,7 @@ from types import FrameType
 from rich.console import Console
 
 from rdlc import __version__
+from rdlc.cli.conformance_text import cluster_row, conformance_rows, show_conformance
 from rdlc.cli.console import write_line
 from rdlc.cli.data_source import DataPlaces
 from rdlc.cli.edge import Answer, Session
@@ -32,8 +33,7 @@ TRANSPORT_STATUS = {
 }
 
 
-def run_and_answer(
-    session: Session,
+def read_request(
     *,
     given: Path,
     kind: str,
@@ -41,9 +41,9 @@ def run_and_answer(
     is_rebaseline: bool = False,
     settings: tuple[str, ...] = (),
     price: str | None = None,
-) -> Answer:
-    """Runs and says how it went."""
-    request = RunRequest(
+) -> RunRequest:
+    """The request in the options of a command line."""
+    return RunRequest(
         given=given,
         kind=kind,
         is_rebaseline=is_rebaseline,
@@ -52,6 +52,10 @@ def run_and_answer(
         tool=f"rdlc {__version__}",
         price=None if price is None else read_node_price(price),
     )
+
+
+def run_and_answer(session: Session, request: RunRequest) -> Answer:
+    """Runs on this machine and says how it went."""
     try:
         with terminable(), RunProgress(session) as progress:
             result = execute(
@@ -59,10 +63,11 @@ def run_and_answer(
             )
     except DriftRefused as refusal:
         return show_refusal(session, refusal)
-    return _answer(result)
+    return answer_of(result)
 
 
-def _answer(result: RunResult) -> Answer:
+def answer_of(result: RunResult) -> Answer:
+    """Says how a run went."""
     record = result.record
     return Answer(
         status=_status(result),
@@ -79,6 +84,8 @@ def _answer(result: RunResult) -> Answer:
             "divergence": _divergence(result),
             "evidence": list(record.evidence),
             "transport": None if record.transport is None else record.transport.payload(),
+            "conformance": conformance_rows(record),
+            "cluster": cluster_row(record),
             "remarks": list(record.remarks),
             "metrics": None if record.metrics is None else record.metrics.payload(),
             "package_setup": record.observed.get(SETUP),
@@ -127,9 +134,7 @@ def _show_findings(console: Console, record: RunRecord) -> None:
         write_line(console, f"  outcome   {record.outcome}")
     if setup := record.observed.get(SETUP):
         write_line(console, f"  packages  set up in {setup}")
-    for check in record.checks if record.ranks else ():
-        if not check.is_met:
-            write_line(console, f"  {check.name}: locked {check.locked}, found {check.found}")
+    show_conformance(console, record)
     for number, remark in enumerate(record.remarks):
         write_line(console, f"  {'' if number else 'result':<8}  {remark}")
 

@@ -19,6 +19,7 @@ _STYLES = {
     "finished": "green",
     "not-reproduced": "red",
     "failed": "red",
+    "inconsistent": "red",
     "damaged": "red",
     "wrong-transport": "red",
     "stopped": "yellow",

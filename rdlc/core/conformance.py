@@ -1,17 +1,22 @@
 """Did what ran conform to what was locked? Judged from what each worker itself reported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from rdlc.core.kube.conformance import check_cluster
+from rdlc.core.kube.lock_due import due_of_lock
+from rdlc.core.kube.sightings import Sightings
 from rdlc.core.launch import locked_environment
 from rdlc.core.lines import read_json_file
 from rdlc.core.lockfile import RunLock
+from rdlc.core.packages.base import NOT_KNOWN
 from rdlc.core.packages.installed import Installed, package_questions, read_installed
 from rdlc.core.record import Check, Rank
 
 REPORT_LIMIT_BYTES = 1 << 20
 NONE_REPORTED = "none reported"
 _PACKAGES = ("torch", "transformers", "ray")
+_NOT_SEEN = Sightings()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,8 +63,20 @@ def read_worker_report(data: bytes, *, name: str) -> WorkerReport:
     )
 
 
-def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[Check, ...]:
-    """One check for each question; a worker that did not report leaves its questions unmeasured."""
+def check_conformance(
+    lock: RunLock, workers: Sequence[WorkerReport], sightings: Sightings = _NOT_SEEN
+) -> tuple[Check, ...]:
+    """One check for each question; a worker that did not report leaves its questions unmeasured.
+
+    `sightings` are of the cluster of a lock that has one; what was not seen of it is unmeasured, too.
+    """
+    checks = _check_workers(lock, workers)
+    if (due := due_of_lock(lock, sightings.asked)) is not None:
+        checks += check_cluster(due, sightings, [worker.place for worker in workers])
+    return tuple(checks)
+
+
+def _check_workers(lock: RunLock, workers: Sequence[WorkerReport]) -> list[Check]:
     sections = lock.sections
     world = sections.recipe.world_size
     ranks = sorted(worker.place.rank for worker in workers)
@@ -71,27 +88,57 @@ def check_conformance(lock: RunLock, workers: Sequence[WorkerReport]) -> tuple[C
             is_met=ranks == list(range(world)),
         ),
         _check("code", sections.code.digest, [worker.code_digest for worker in workers]),
-        _check("python", sections.local_environment.python, [worker.python for worker in workers]),
-        _check(
-            "cpu threads",
-            str(sections.local_environment.threads_per_worker),
-            [str(worker.cpu_threads) for worker in workers],
-        ),
+        *_check_python(lock, workers),
     ]
     extras = {extra.name for extra in sections.packages.extras} if sections.packages else set()
+    versions = _locked_versions(lock)
     for package in _PACKAGES:
-        locked = sections.local_environment.distributions.get(package)
+        locked = versions.get(package)
         # One that an extra replaces is asked for by its own question, with the version of the extra.
         if locked is not None and package not in extras:
             seen = [worker.packages.get(package) for worker in workers]
             checks.append(_check(package, locked, seen))
     if sections.packages is not None and sections.packages.extras:
         held = [worker.installed for worker in workers]
-        questions = package_questions(sections.packages, sections.local_environment.distributions, held)
+        base = None if sections.environment is None else sections.environment.distributions
+        questions = package_questions(sections.packages, base, held)
         checks += [_check(asked.name, asked.locked, asked.found) for asked in questions]
     for variable, value in locked_environment(lock).items():
         checks.append(_check(variable, value, [worker.environment.get(variable) for worker in workers]))
-    return tuple(checks)
+    return checks
+
+
+def _check_python(lock: RunLock, workers: Sequence[WorkerReport]) -> Iterator[Check]:
+    pythons = [worker.python for worker in workers]
+    environment = lock.sections.environment
+    if environment is None:
+        if locked := _locked_versions(lock).get("python"):
+            yield _check("python", locked, pythons)
+        return
+    yield _check("python", environment.python, pythons)
+    threads = [str(worker.cpu_threads) for worker in workers]
+    yield _check("cpu threads", str(environment.threads_per_worker), threads)
+
+
+def _locked_versions(lock: RunLock) -> Mapping[str, str]:
+    """The versions that a lock knows: of an image, what it says of itself or was read in its layers."""
+    sections = lock.sections
+    if sections.environment is not None:
+        return sections.environment.distributions
+    if sections.image is None:
+        return {}
+    versions: dict[str, str] = {}
+    origin = lock.provenance.image
+    # A tag's name and an environment variable are hints; several copies have several versions.
+    if origin is not None and origin.evidence != NOT_KNOWN:
+        told = {name: version for name, version in origin.components.items() if "," not in version}
+        versions |= {name: told[name] for name in ("python", *_PACKAGES) if name in told}
+    labels = sections.image.labels
+    if labels.get("framework") == "ray" and labels.get("framework_version"):
+        versions["ray"] = labels["framework_version"]
+    if sections.packages is not None:
+        versions["python"] = sections.packages.python
+    return versions
 
 
 def is_conforming(checks: Sequence[Check], *, accepted: Mapping[str, str]) -> bool:

@@ -23,6 +23,11 @@ def find_drift(
     )
 
 
+def find_code_drift(locked: Sections, code: CodeSection) -> tuple[Drift, ...]:
+    """Every file of the code that is not what the lock says."""
+    return tuple(_compare("code", _files(locked.code), _files(code)))
+
+
 def mend_environment(drift: Sequence[Drift]) -> str | None:
     """The pip command that brings the locked distributions back; None if that cannot mend it."""
     wanted, extra = [], []

@@ -53,7 +53,8 @@ def _climb(observation: Observation, evidence: list[str]) -> str:
     if not checks or not is_conforming(checks, accepted=observation.accepted):
         failed = [check.name for check in checks if not check.is_met]
         if not checks or any(check.name == "ranks" and check.found == NONE_REPORTED for check in checks):
-            failed = [NO_WORKER]
+            # What is seen of a cluster does not need them.
+            failed = [NO_WORKER, *(c.name for c in checks if c.is_met is False and c.name != "ranks")]
         evidence.append(f"what ran is not shown to be what was locked: {', '.join(failed)}")
         return "recorded"
     evidence.append(f"what ran is what was locked: {_count(len(checks), 'check')} met on every rank")

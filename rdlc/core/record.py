@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rdlc.core.canonical import Json, canonical_bytes, digest
 from rdlc.core.document import Document
 from rdlc.core.fields import Fields
+from rdlc.core.kube.cluster_record import ClusterRecord, read_cluster_record
 from rdlc.core.level import CLAIMS, LEVELS
 from rdlc.core.metrics.summary import MetricsReport, read_metrics_report
 from rdlc.core.spec import NAME
@@ -64,9 +65,9 @@ class RunRecord:
 
     `id` is the name of the folder. `steps_total` is None where the lock does not tell. `outcome` says
     in words how the outcome compares with the baseline, `remarks` what the run learned and how fast it
-    was. `transport` is None where nobody judged it, `metrics` where no rank measured itself. `files`
-    maps the other files of the folder to their sha256 in hex. `token` marks the processes of the run,
-    to end what a killed run left.
+    was. `transport` is None where nobody judged it, `cluster` where no cluster was looked at, `metrics`
+    where no rank measured itself. `files` maps the other files of the folder to their sha256 in hex.
+    `token` marks the processes of the run, to end what a killed run left.
     """
 
     id: str
@@ -94,6 +95,7 @@ class RunRecord:
     observed: Mapping[str, str]
     ranks: tuple[Rank, ...] = ()
     transport: TransportReport | None = None
+    cluster: ClusterRecord | None = None
     metrics: MetricsReport | None = None
     files: Mapping[str, str]
 
@@ -133,9 +135,11 @@ def _parse(data: bytes, name: str) -> Document:
 def _payload(record: RunRecord) -> dict[str, Json]:
     # Absent, not empty, where nobody judged it: records of earlier releases keep their bytes.
     transport: dict[str, Json] = {} if record.transport is None else {"transport": record.transport.payload()}
+    cluster: dict[str, Json] = {} if record.cluster is None else {"cluster": record.cluster.payload()}
     metrics: dict[str, Json] = {} if record.metrics is None else {"metrics": record.metrics.payload()}
     return {
         **transport,
+        **cluster,
         **metrics,
         "format": FORMAT,
         "id": record.id,
@@ -198,6 +202,7 @@ def _read(fields: Fields) -> RunRecord:
         observed=fields.table("observed"),
         ranks=tuple(_read_rank(item) for item in _mappings(fields, "ranks")),
         transport=read_transport_report(fields.below("transport")) if fields.has("transport") else None,
+        cluster=read_cluster_record(fields.below("cluster")) if fields.has("cluster") else None,
         metrics=read_metrics_report(fields.below("metrics")) if fields.has("metrics") else None,
         files=fields.table("files"),
     )

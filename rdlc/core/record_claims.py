@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from rdlc.core.conformance import WorkerReport, check_conformance
 from rdlc.core.judgement import Observation, describe_same_bits, judge
+from rdlc.core.kube.sightings import Sightings
 from rdlc.core.launch import total_steps
 from rdlc.core.level import reaches
 from rdlc.core.lockfile import RunLock
 from rdlc.core.outcome import Outcome
-from rdlc.core.record import RunRecord
+from rdlc.core.record import Check, RunRecord
 from rdlc.core.transport.judged import JudgedTransport
 
 # The endings after which nobody judged: rdlc was killed or interrupted before.
@@ -22,10 +23,11 @@ def find_false_claims(
     workers: Sequence[WorkerReport],
     outcome: Outcome,
     transport: JudgedTransport,
+    sightings: Sightings,
 ) -> Iterator[str]:
     """What a record says and its lock or its files do not, one sentence each.
 
-    `transport` is what the files of the record prove of it.
+    `transport` is what the files of the record prove of it, `sightings` what they hold of its cluster.
     """
     claim = lock.sections.run.requested.claim
     # It trains nothing.
@@ -48,7 +50,7 @@ def find_false_claims(
             f"says of its transport {_shown(f'{held.finding}, {held.seen.transport}')}, "
             f"and its files show {_shown(f'{transport.finding}, {transport.seen.transport}')}"
         )
-    proven = _prove(lock, record, workers, outcome, transport)
+    proven = _prove(lock, record, check_conformance(lock, workers, sightings), outcome, transport)
     if not reaches(proven, record.level):
         yield f"says level `{record.level}`, and its files prove `{proven}` at most"
 
@@ -56,7 +58,7 @@ def find_false_claims(
 def _prove(
     lock: RunLock,
     record: RunRecord,
-    workers: Sequence[WorkerReport],
+    checks: Sequence[Check],
     outcome: Outcome,
     transport: JudgedTransport,
 ) -> str:
@@ -67,7 +69,7 @@ def _prove(
             is_finished=record.status == "finished" and outcome.finished,
             steps_done=outcome.last_step,
             steps_total=total_steps(lock),
-            checks=check_conformance(lock, workers),
+            checks=checks,
             accepted=record.accepted,
             transport=transport,
             shows_learning=True,

@@ -8,6 +8,7 @@ from rdlc.core.baseline import Baseline
 from rdlc.core.comparison import Comparison, compare_outcomes
 from rdlc.core.conformance import WorkerReport, check_conformance, describe_workers
 from rdlc.core.judgement import Observation, describe_comparison, judge
+from rdlc.core.kube.describe import describe_cluster, record_cluster
 from rdlc.core.lines import read_json_file
 from rdlc.core.lockfile import RunLock
 from rdlc.core.outcome import Outcome, ReadOutcome
@@ -24,6 +25,7 @@ from rdlc.operations.record_files import load_outcome, read_file, read_workers
 from rdlc.operations.run_metrics import measure_run
 from rdlc.operations.run_packages import observe_setup
 from rdlc.operations.run_transport import describe_run_floors, judge_run_transport
+from rdlc.operations.sightings import load_sightings
 
 DRIVER_LOG = "driver.log"
 _NO_BASELINE = "no baseline stands beside the lock, so no outcome was compared"
@@ -42,12 +44,14 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
     """What the run left, judged against the lock and, for a replay, against the baseline."""
     read, trouble = _read_outcome(path, machine)
     workers, worker_trouble = _read_workers(path, machine)
-    reason = reason or trouble or worker_trouble or say_failure(path, end, machine)
+    sightings, cluster_trouble = load_sightings(path, machine)
+    reason = reason or trouble or worker_trouble or cluster_trouble or say_failure(path, end, machine)
     outcome = read.outcome if read is not None and not read.problems else None
     is_finished = not reason and outcome is not None and outcome.finished
     if not reason and not is_finished:
         reason = read.problems[0].message if read and read.problems else "it left no finished result"
-    checks = check_conformance(prepared.lock, workers)
+    checks = check_conformance(prepared.lock, workers, sightings)
+    ranks = tuple(worker.place for worker in workers)
     comparison = _compare(prepared, record, outcome)
     transport = judge_run_transport(prepared, path, outcome, workers, machine)
     judgement = judge(
@@ -77,10 +81,12 @@ def collect(prepared: Prepared, record: RunRecord, path: Path, end: JobEnd, reas
         observed={
             **record.observed,
             **describe_workers(workers),
+            **describe_cluster(sightings),
             **observe_setup(prepared.lock, path, machine),
         },
-        ranks=tuple(worker.place for worker in workers),
+        ranks=ranks,
         transport=transport,
+        cluster=record_cluster(sightings, ranks),
         metrics=metrics,
     )
     return Collected(record=judged, outcome=outcome, comparison=comparison)

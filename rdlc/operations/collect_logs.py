@@ -23,7 +23,7 @@ NOTHING_DUE = Expectation(transport="", origin="there is no lock")
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._-]+")
 _LIMIT_BYTES = 1 << 30
 # A record names the mark of its processes; here there are none.
-_NO_PROCESSES = "none"
+NO_PROCESSES = "none"
 
 
 class Collector(Evidence, Protocol):
@@ -99,7 +99,7 @@ def collect_logs(request: CollectRequest, *, collector: Collector, reporter: Rep
             level="recorded",
             started=started,
             ended=collector.clock(),
-            token=_NO_PROCESSES,
+            token=NO_PROCESSES,
             accepted={},
             observed=observed,
             transport=report,

@@ -187,7 +187,7 @@ def _collected_side(record: RunRecord, label: str) -> Side:
         outcome=None,
         observed=_observed(record),
         accepted={},
-        remarks=("it was collected, so it has no lock that could be compared",),
+        remarks=("it was collected, so it has no lock that could be compared", *_unmet_remarks(record)),
     )
 
 
@@ -232,6 +232,15 @@ def _lock_remarks(read: ReadLock, label: str) -> tuple[str, ...]:
     return (f"the lock is not intact, see {sections} in `rdlc verify {label}`",)
 
 
+def _unmet_remarks(record: RunRecord) -> list[str]:
+    words = "locked" if record.lock_id else "due"
+    return [
+        f"not as {words}: {check.name}: {words} {check.locked}, found {check.found}"
+        for check in record.checks
+        if check.is_met is False
+    ]
+
+
 def _record_remarks(record: RunRecord, *, lock_id: str) -> tuple[str, ...]:
     remarks = []
     if record.lock_id != lock_id:
@@ -239,6 +248,7 @@ def _record_remarks(record: RunRecord, *, lock_id: str) -> tuple[str, ...]:
     if record.status != "finished":
         reason = f": {record.reason}" if record.reason else ""
         remarks.append(f"the run is `{record.status}`, not `finished`{reason}")
+    remarks += _unmet_remarks(record)
     if record.metrics is not None and record.metrics.slowest not in ("none", NOT_MEASURED):
         remarks.append(f"the other ranks waited for {record.metrics.slowest}")
     for section, drifts in groupby(record.drift, key=lambda drift: drift.section):

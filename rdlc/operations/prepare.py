@@ -8,7 +8,7 @@ from pathlib import Path
 from rdlc.core.baseline import Baseline, read_baseline
 from rdlc.core.data.files import DataFolders
 from rdlc.core.document import LOCK_LIMIT_BYTES
-from rdlc.core.drift import ABSENT, DRIFTING, find_drift, mend_environment
+from rdlc.core.drift import ABSENT, DRIFTING, find_code_drift, find_drift, mend_environment
 from rdlc.core.infra.price_table import Price
 from rdlc.core.lockfile import RunLock, read_lock
 from rdlc.core.record import Drift
@@ -36,7 +36,8 @@ class DriftRefused(RdlcError):
 class RunRequest:
     """What `rdlc run` or `rdlc replay` was asked; `allow` maps a section to the reason.
 
-    `price` is what all nodes of the run cost, None where nobody said.
+    `price` is what all nodes of the run cost, None where nobody said. `is_detached` leaves a job on a cluster to
+    itself once it is submitted. `targets` are those that the caller can run.
     """
 
     given: Path
@@ -46,6 +47,8 @@ class RunRequest:
     settings: Mapping[str, str]
     tool: str
     price: Price | None = None
+    is_detached: bool = False
+    targets: tuple[str, ...] = ("local",)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +111,8 @@ def prepare(request: RunRequest, *, machine: Machine, reporter: Reporter, data: 
         _refuse_without_baseline(read.lock, path, request)
     code, found, drift = _compare(read.lock, project, machine, data)
     _refuse_drift(drift, request, read.lock, project, machine)
-    _refuse_missing(machine)
+    if read.lock.sections.environment is not None:
+        _refuse_missing(machine)
     refuse_without_installer(read.lock, machine)
     warn_of_yanked(read.lock, reporter)
     wheels = find_wheels(read.lock, request.given, machine)
@@ -167,13 +171,21 @@ def _prepare_spec(
 
 
 def _refuse_target(target: str, request: RunRequest) -> None:
-    if target != "local":
-        verb = "probe" if request.kind == "probe" else "run"
+    if target in request.targets:
+        return
+    if request.kind == "probe" or target == "local":
+        why = "cannot probe it yet" if request.kind == "probe" else "runs it on this machine, not on a cluster"
         raise InputError(
-            f"target `{target}` can be locked, and this version of rdlc cannot {verb} it yet",
+            f"target `{target}` can be locked, and this version of rdlc {why}",
             file=str(request.given),
             field="run.requested.target",
         )
+    raise InputError(
+        f"target `{target}` runs on a cluster, and none is named",
+        file=str(request.given),
+        field="run.requested.target",
+        hint=f"`rdlc {request.kind} {request.given} --namespace NS --manifest RAYCLUSTER.yaml`",
+    )
 
 
 def _read_baseline(path: Path, lock: RunLock, request: RunRequest, machine: Machine) -> Baseline | None:
@@ -212,8 +224,10 @@ def _compare(
         package=sections.code.package,
         files=machine.list_code(root, sections.code.package),
     )
-    threads = sections.local_environment.threads_per_worker
-    environment = machine.read_environment(threads_per_worker=threads)
+    if sections.environment is None:
+        # What else it runs in is the image, and the pods say which one that is.
+        return code, sections.data, find_code_drift(sections, code)
+    environment = machine.read_environment(threads_per_worker=sections.environment.threads_per_worker)
     data = look_at_data(sections.data, project=project, source=source)
     return code, data, find_drift(sections, code=code, environment=environment, data=data)
 

@@ -6,6 +6,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from rdlc.core.conformance import WorkerReport, check_conformance, describe_workers
+from rdlc.core.kube.describe import describe_cluster, record_cluster
 from rdlc.core.lockfile import RunLock
 from rdlc.core.probe.panels import rate_words, size_words
 from rdlc.core.probe.prediction import (
@@ -34,6 +35,7 @@ from rdlc.operations.record_files import read_workers
 from rdlc.operations.recording import in_record, settle_interrupted
 from rdlc.operations.reporting import Reporter
 from rdlc.operations.run import Driving, drive
+from rdlc.operations.sightings import load_sightings
 
 PICTURE_FILE = "bandwidth.svg"
 # No size takes that long; a transport that hangs must come to an end.
@@ -178,14 +180,18 @@ def _close(
         trouble = trouble or f"what it left cannot be read: {error.file}: {error.message}"
     if findings is not None:
         machine.write(path / PICTURE_FILE, draw_svg(findings.rows, title=_title(prepared.lock, findings.probe)))
+    sightings, unread = load_sightings(path, machine)
+    trouble = trouble or unread
+    ranks = tuple(worker.place for worker in workers)
     closed = replace(
         record,
         status="finished" if findings else "stopped" if end.reason == "stopped" else "failed",
         reason=trouble,
         ended=machine.clock(),
-        checks=check_conformance(prepared.lock, workers),
-        observed={**record.observed, **describe_workers(workers)},
-        ranks=tuple(worker.place for worker in workers),
+        checks=check_conformance(prepared.lock, workers, sightings),
+        observed={**record.observed, **describe_workers(workers), **describe_cluster(sightings)},
+        ranks=ranks,
+        cluster=record_cluster(sightings, ranks),
         remarks=_remarks(findings) if findings else (),
         files=machine.hash_files(path),
     )

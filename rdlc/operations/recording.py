@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
+from rdlc.core.kube.started import FILE
 from rdlc.core.launch import total_steps
 from rdlc.core.lockfile import write_lock
 from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record, write_record
@@ -109,7 +110,9 @@ def _settle_dead_records(runs: Path, machine: Machine, reporter: Reporter) -> No
             # Said once: it counts as ended from now on.
             machine.release_record(path)
             continue
-        if record.status == "running":
+        if (path / FILE).exists() and record.status == "running":
+            reporter.note(f"an earlier run was killed; its job on a cluster may still go on: `rdlc collect {path}`")
+        elif record.status == "running":
             machine.end_leftovers(record.token, Path(record.scratch))
             _settle(record, path, reason="rdlc was killed", machine=machine)
             reporter.note(f"an earlier run was killed; its record is closed now: {path}")

@@ -71,7 +71,7 @@ def execute(
             secrets=secrets,
         )
         end, reason = drive(prepared, record, path, driving, machine, reporter, listener)
-        return _close_record(request, prepared, record, path, end, reason, machine)
+        return close_record(request, prepared, record, path, end, reason, machine)
 
     return in_record(request, prepared, work, machine=machine, reporter=reporter)
 
@@ -166,7 +166,7 @@ def storage_path(lock: RunLock, project: Path) -> str | None:
     return str((project / storage.path).resolve())
 
 
-def _close_record(
+def close_record(
     request: RunRequest,
     prepared: Prepared,
     record: RunRecord,
@@ -175,6 +175,7 @@ def _close_record(
     reason: str,
     machine: Machine,
 ) -> RunResult:
+    """Judges what the run left and closes its record; offers it as baseline if it is due."""
     if end is None:
         settle_interrupted(record, path, machine=machine)
     collected = collect(prepared, record, path, end, reason, machine)

@@ -44,6 +44,8 @@ def verdict_of(record: RunRecord) -> str:
     is_over = record.status in ("finished", "collected")
     if is_over and record.transport is not None and record.transport.judged.is_alarming:
         return "wrong-transport"
+    if record.status == "collected" and any(check.is_met is False for check in record.checks):
+        return "inconsistent"
     if record.status != "finished":
         return record.status
     if record.kind != "replay":

@@ -15,6 +15,8 @@ from rdlc.core.checkpoints import (
 )
 from rdlc.core.conformance import REPORT_LIMIT_BYTES, WorkerReport, check_conformance, read_worker_report
 from rdlc.core.document import LOCK_LIMIT_BYTES
+from rdlc.core.kube.describe import record_cluster
+from rdlc.core.kube.sightings import Sightings
 from rdlc.core.lockfile import Finding, ReadLock, RunLock, read_lock
 from rdlc.core.outcome import ReadOutcome
 from rdlc.core.outcome_files import RESULT_FILE, RESULT_LIMIT_BYTES
@@ -22,8 +24,10 @@ from rdlc.core.record import LIMIT_BYTES, RunRecord, read_record
 from rdlc.core.record_claims import UNJUDGED, find_false_claims
 from rdlc.core.text import one_line
 from rdlc.errors import InputError
+from rdlc.operations.collect_cluster import check_collected_cluster
 from rdlc.operations.collect_logs import check_collected
 from rdlc.operations.record_files import load_outcome
+from rdlc.operations.sightings import read_sightings
 from rdlc.operations.transport_proof import Evidence, prove_transport
 
 
@@ -95,6 +99,7 @@ def verify_record(path: Path, *, archive: Archive) -> Verification:
     sections: dict[str, str] = {}
     if not record.lock_id:
         findings += check_collected(record, path, archive)
+        findings += check_collected_cluster(record, path, archive)
         return Verification(kind="record", path=path, id="", sections=sections, findings=tuple(findings))
     try:
         read = _read_lock(path / "lock.yaml", archive)
@@ -118,9 +123,12 @@ def _check_contents(lock: RunLock, record: RunRecord, path: Path, archive: Archi
     read = load_outcome(path, archive)
     findings += _check_outcome(record, read, path)
     workers = _read_workers(record, path, archive)
-    findings += _check_workers(lock, record, workers, path)
+    sightings = read_sightings(path, archive)
+    findings += _check_workers(lock, record, workers, sightings, path)
     transport = prove_transport(lock, workers, path, archive).judged
-    claims = find_false_claims(lock, record, workers=workers, outcome=read.outcome, transport=transport)
+    claims = find_false_claims(
+        lock, record, workers=workers, outcome=read.outcome, transport=transport, sightings=sightings
+    )
     file = str(path / "record.json")
     return [*findings, *(Finding(section="record", file=file, message=message) for message in claims)]
 
@@ -216,10 +224,16 @@ def _read_workers(record: RunRecord, path: Path, archive: Archive) -> list[Worke
     return reports
 
 
-def _check_workers(lock: RunLock, record: RunRecord, workers: Sequence[WorkerReport], path: Path) -> list[Finding]:
-    checks = () if record.status in UNJUDGED else check_conformance(lock, workers)
+def _check_workers(
+    lock: RunLock, record: RunRecord, workers: Sequence[WorkerReport], sightings: Sightings, path: Path
+) -> list[Finding]:
+    is_judged = record.status not in UNJUDGED
+    checks = check_conformance(lock, workers, sightings) if is_judged else ()
     places = tuple(worker.place for worker in workers)
-    if (checks, places) == (record.checks, record.ranks):
+    cluster = record_cluster(sightings, places) if is_judged else None
+    if (checks, places, cluster) == (record.checks, record.ranks, record.cluster):
         return []
     message = "the workers' reports give other checks of conformance than the record holds"
+    if sightings.last is not None:
+        message = "what was seen of the cluster and its workers gives other checks of conformance than the record holds"
     return [Finding(section="checks", file=str(path / "workers"), message=message)]

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -27,7 +27,7 @@ from fsdp_qwen.records import Output
 _OBJECT_STORE_BYTES = 80 * 1024 * 1024
 
 # Read by Ray when it is imported or when a process of it starts, so they are set before either.
-_RAY_ENVIRONMENT = {
+RAY_ENVIRONMENT = {
     # How often the controller looks at the workers; it also bounds how long a checkpoint's report
     # waits (2 s).
     "RAY_TRAIN_HEALTH_CHECK_INTERVAL_S": "0.2",
@@ -103,7 +103,7 @@ def _scratch(config: Config) -> Iterator[Path]:
 
 
 def _prepare_environment(scratch: Path) -> None:
-    os.environ.update(_RAY_ENVIRONMENT)
+    os.environ.update(RAY_ENVIRONMENT)
     # Never an existing cluster, whatever the user's shell says.
     os.environ.pop("RAY_ADDRESS", None)
     # A token that only this run knows: no other user of the machine can submit work to this Ray,
@@ -170,14 +170,17 @@ def fit(make: Callable[[], Any], output: Output) -> Any:
 def make_trainer(
     config: Config,
     output: Output,
-    node: str,
+    nodes: str | Sequence[str],
     *,
     body: Callable[[dict[str, Any]], Any],
     arguments: dict[str, Any],
     name: str,
     variables: Mapping[str, str] | None = None,
 ) -> Any:
-    """A trainer whose workers run `body` with the arguments, each started with the variables too."""
+    """A trainer whose workers run `body` with the arguments, each started with the variables too.
+
+    `nodes` is the id of the node that all ranks run on, or one for each rank.
+    """
     import ray.train
     import ray.train.torch
 
@@ -185,6 +188,7 @@ def make_trainer(
 
     # Typed as Any: to a type checker, these names are still the classes of Ray Train V1.
     train: Any = ray.train
+    by_rank = [nodes] * config.num_workers if isinstance(nodes, str) else list(nodes)
     resources = {"CPU": config.cpus_per_worker}
     if config.gpus_per_worker:
         resources["GPU"] = config.gpus_per_worker
@@ -198,7 +202,7 @@ def make_trainer(
             resources_per_worker=resources,
             # One selector per rank: Ray doesn't promise an order of nodes, and the order decides
             # the bits.
-            label_selector=[{"ray.io/node-id": node}] * config.num_workers,
+            label_selector=[{"ray.io/node-id": node} for node in by_rank],
         ),
         run_config=train.RunConfig(
             name=name,

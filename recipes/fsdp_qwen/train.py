@@ -23,7 +23,7 @@ from fsdp_qwen.outcome import Outcome
 from fsdp_qwen.records import Output
 from fsdp_qwen.result import write_result
 
-LAUNCHERS = ("ray", "processes", "torchrun")
+LAUNCHERS = ("ray", "ray-cluster", "processes", "torchrun")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,6 +86,10 @@ def _launch(config: Config, output: Output, launcher: str) -> Outcome | Failure:
         from fsdp_qwen import launch_ray
 
         return launch_ray.launch(config, output)
+    if launcher == "ray-cluster":
+        from fsdp_qwen import launch_cluster
+
+        return launch_cluster.launch(config, output)
     if launcher == "processes":
         from fsdp_qwen import launch_processes
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rdlc.core.kube.cluster_record import ClusterRecord, Placement
 from rdlc.core.level import CLAIMS, LEVELS
 from rdlc.core.record import KINDS, STATUSES, Check, Drift, Rank, RunRecord, read_record, write_record
 from rdlc.core.transport.judged import FINDINGS, PROOFS, Expectation, JudgedTransport, SeenTransport
@@ -41,6 +42,16 @@ transports = st.builds(
     warnings=st.lists(texts, max_size=2).map(tuple),
     cost=st.lists(texts, max_size=2).map(tuple),
 )
+clusters = st.builds(
+    ClusterRecord,
+    name=texts,
+    namespace=texts,
+    uid=texts,
+    kuberay=remarks,
+    placements=st.lists(st.builds(Placement, rank=counts, pod=remarks, node=remarks), max_size=2).map(tuple),
+    images=st.dictionaries(texts, counts, max_size=2),
+    unseen=text_tables(),
+)
 records = st.builds(
     RunRecord,
     id=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
@@ -73,6 +84,7 @@ records = st.builds(
         tuple
     ),
     transport=st.none() | transports,
+    cluster=st.none() | clusters,
     files=text_tables(hashes),
 ).map(lambda record: replace(record, lock_id="", claim="recorded") if record.kind == "collect" else record)
 

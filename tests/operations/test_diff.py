@@ -10,7 +10,7 @@ from rdlc.core.baseline import write_baseline
 from rdlc.core.diff import Side
 from rdlc.core.image.section import ImageSection
 from rdlc.core.lockfile import write_lock
-from rdlc.core.record import Drift, write_record
+from rdlc.core.record import Check, Drift, write_record
 from rdlc.errors import InputError
 from rdlc.operations.diff import Pair, diff_paths, read_side
 from tests.diff_samples import (
@@ -222,3 +222,14 @@ def test_a_spec_is_no_lock() -> None:
         "run.yaml",
         "`rdlc lock run.yaml` makes a lock from a run spec",
     )
+
+
+def test_a_run_that_was_not_as_locked_says_so_in_every_diff() -> None:
+    check = Check(name="pods", locked="head 1, gpu 2", found="head 1, gpu 3", is_met=False)
+    unknown = Check(name="Ray nodes", locked="3 alive", found="not measured", is_met=None)
+    record = replace(make_record(LOCK), checks=(check, unknown))
+    files = FakeFiles({**record_files(), "runs/tiny/r1/record.json": write_record(record)})
+
+    side = read_side(Path("r1"), files=files)
+
+    assert side.remarks == ("not as locked: pods: locked head 1, gpu 2, found head 1, gpu 3",)

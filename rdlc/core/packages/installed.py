@@ -62,11 +62,12 @@ def _read_files(table: Fields) -> dict[str, InstalledFile]:
 
 
 def package_questions(
-    section: PackagesSection, base: Mapping[str, str], workers: Sequence[Installed]
+    section: PackagesSection, base: Mapping[str, str] | None, workers: Sequence[Installed]
 ) -> Iterator[Question]:
     """One for the version and one for the file of each extra, and one for all that is not an extra.
 
-    `base` maps the distributions of the environment that the lock holds to their versions.
+    `base` maps the distributions of the environment that the lock holds to their versions; None for an
+    image, whose digest says what else is in it.
     """
     names = {extra.name for extra in section.extras}
     for extra in section.extras:
@@ -74,6 +75,8 @@ def package_questions(
         yield Question(name=f"package {extra.name}", locked=extra.version, found=versions)
         files = tuple(_digest(worker, extra.name) for worker in workers)
         yield Question(name=f"file of {extra.name}", locked=extra.sha256, found=files)
+    if base is None:
+        return
     kept = {name: version for name, version in base.items() if name not in names}
     yield Question(
         name="other packages",

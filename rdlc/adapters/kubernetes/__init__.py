@@ -1,0 +1,1 @@
+"""A Kubernetes cluster through the user's own `kubectl`."""
