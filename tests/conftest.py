@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +37,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         name = "terraform" if item.path.is_relative_to(shared) else str(item.path)
         item.add_marker(pytest.mark.xdist_group(name))
+
+
+@pytest.fixture(scope="session")
+def kubectl() -> str:
+    """The path of the kubectl program; without one the test is skipped, and in CI it fails."""
+    found = shutil.which("kubectl")
+    if found is not None:
+        return found
+    message = "lacks kubectl"
+    if os.environ.get("CI") == "true":
+        pytest.fail(message)
+    pytest.skip(message)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

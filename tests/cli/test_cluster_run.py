@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -10,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from rdlc.core.kube.pod_folder import ROOT
 from tests.cli.docker_project import LOCK, OLD, DockerProject, docker_project
 from tests.conftest import Rdlc, Said
-from tests.kubernetes.cluster_world import ray_nodes, trains, trains_slowly
+from tests.kubernetes.cluster_world import pods_to_itself, ray_nodes, trains, trains_slowly
 from tests.kubernetes.fake_api import FakeApi, serving
 from tests.kubernetes.fake_operator import comes_up, deletes_pods, manifest, recorded
 from tests.kubernetes.stub_ray import StubRay, ray_serving
 
-pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs the kubectl program")
+pytestmark = pytest.mark.usefixtures("kubectl")
 _NAMESPACE = ("-n", "ray-train", "--manifest", "raycluster.yaml")
 
 
@@ -43,9 +41,9 @@ def project(tmp_path: Path, rdlc: Rdlc, monkeypatch: pytest.MonkeyPatch) -> Iter
     """A cluster that comes up at once, named by the user's own kubeconfig."""
     (tmp_path / "project").mkdir()
     monkeypatch.chdir(tmp_path / "project")
-    before = set(Path(ROOT).glob("*"))
     ray = StubRay(driver=trains)
     with (
+        pods_to_itself(),
         docker_project(tmp_path / "project", rdlc) as docker,
         ray_serving(ray, tmp_path / "programs"),
         serving(FakeApi()) as api,
@@ -61,8 +59,6 @@ def project(tmp_path: Path, rdlc: Rdlc, monkeypatch: pytest.MonkeyPatch) -> Iter
             yield Project(docker=docker, api=api, ray=ray)
         finally:
             ray.end()
-            for left in set(Path(ROOT).glob("*")) - before:
-                shutil.rmtree(left, ignore_errors=True)
 
 
 def test_run_on_a_cluster_says_what_it_does_and_how_it_went(project: Project) -> None:

@@ -17,6 +17,7 @@ from tests.kubernetes.fake_api import FakeApi, serving
 from tests.kubernetes.fake_exec import ExecFault
 from tests.operations.test_collect_cluster import EFA, JOBS, NODE, SOCKET, WORKER, write_logs
 
+pytestmark = pytest.mark.usefixtures("kubectl")
 PLUGIN = {
     "metadata": {"name": "efa", "namespace": "kube-system", "labels": {}},
     "status": {

@@ -27,7 +27,7 @@ from tests.registry.images import Image, Index, build_index
 pytestmark = [
     pytest.mark.late,
     pytest.mark.timeout(900),
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs the kubectl program"),
+    pytest.mark.usefixtures("kubectl"),
 ]
 _REPOSITORY = "deep-learning-containers/ray"
 _LOCK = "lock/short.lock.yaml"

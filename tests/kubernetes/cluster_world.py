@@ -1,5 +1,6 @@
 """A project, an API server and a Ray for the stories of runs on a cluster; only Ray and the training are made up."""
 
+import fcntl
 import os
 import secrets
 import shutil
@@ -126,12 +127,24 @@ def ray_nodes(api: FakeApi) -> list[dict[str, Any]]:
 
 
 @contextmanager
+def pods_to_itself() -> Iterator[None]:
+    """Nobody else's run has its files where a pod has them, which is one folder of this machine here."""
+    with Path(f"{ROOT}.tests.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        before = set(Path(ROOT).glob("*"))
+        try:
+            yield
+        finally:
+            for path in set(Path(ROOT).glob("*")) - before:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextmanager
 def cluster_world(machine: ScriptedMachine, folder: Path, driver: Driver = trains) -> Iterator[World]:
     """A cluster that comes up at once, with a Ray that runs the driver."""
     ours = ClusterScripted(machine.project)
-    before = set(Path(ROOT).glob("*"))
     programs = folder / "programs"
-    with ray_serving(StubRay(driver=driver), programs) as ray, serving(FakeApi()) as api:
+    with pods_to_itself(), ray_serving(StubRay(driver=driver), programs) as ray, serving(FakeApi()) as api:
         api.on_create, api.on_delete = comes_up(), deletes_pods
         ray.nodes = lambda: ray_nodes(api)
         environment = {
@@ -147,5 +160,3 @@ def cluster_world(machine: ScriptedMachine, folder: Path, driver: Driver = train
             yield World(api=api, ray=ray, machine=ours, site=site, voice=voice)
         finally:
             ray.end()
-            for path in set(Path(ROOT).glob("*")) - before:
-                shutil.rmtree(path, ignore_errors=True)

@@ -1,6 +1,5 @@
 """The adapter over a real kubectl and the fake API server."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from rdlc.operations.cluster_ports import ClusterPort, Container
 from tests.kubernetes.fake_api import FakeApi, Fault, serving
 from tests.kubernetes.fake_exec import ExecFault
 
-pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs the kubectl program")
+pytestmark = pytest.mark.usefixtures("kubectl")
 _HEAD = Container(namespace="ray", pod="head-0", container="ray-head")
 
 

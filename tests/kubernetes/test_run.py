@@ -1,7 +1,6 @@
 """Runs on a cluster, over a real kubectl: what becomes of them when all goes well, and when it does not."""
 
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ from tests.kubernetes.fake_operator import recorded
 from tests.operations.scripted import ScriptedMachine, lock, record_in, records
 from tests.projects import make_project
 
-pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs the kubectl program")
+pytestmark = pytest.mark.usefixtures("kubectl")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Runs on a cluster that was not, or did not stay, what it was made as: named, and not reproduced."""
 
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -20,7 +19,7 @@ from tests.projects import make_project
 
 pytestmark = [
     pytest.mark.late,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs the kubectl program"),
+    pytest.mark.usefixtures("kubectl"),
 ]
 OLD = "sha256:" + "0" * 64
 
