@@ -239,7 +239,7 @@ def test_a_wrong_image_in_the_spec_is_bad_input_with_its_field(
     assert (said.code, said.out, said.err) == (2, "", err)
 
 
-def test_a_docker_lock_cannot_be_run_yet_and_that_is_said(project: DockerProject) -> None:
+def test_a_docker_lock_asks_for_the_cluster_that_it_runs_on(project: DockerProject) -> None:
     project("lock", "run.yaml")
 
     said = project("run", LOCK)
@@ -248,7 +248,7 @@ def test_a_docker_lock_cannot_be_run_yet_and_that_is_said(project: DockerProject
         2,
         "",
         (
-            f"error: {LOCK}: run.requested.target: target `docker` can be locked, and this version of rdlc cannot "
-            "run it yet\n"
+            f"error: {LOCK}: run.requested.target: target `docker` runs on a cluster, and none is named\n"
+            f"hint: `rdlc run {LOCK} --namespace NS --manifest RAYCLUSTER.yaml`\n"
         ),
     )

@@ -154,13 +154,19 @@ def test_outdated_without_credentials_is_not_checked_and_never_current(project: 
     )
 
 
-def test_run_of_target_eks_says_that_it_cannot_run_yet(project: DockerProject) -> None:
+def test_run_of_target_eks_asks_for_the_cluster_that_it_runs_on(project: DockerProject) -> None:
     project("lock", "run.yaml")
 
     said = project("run", LOCK)
 
-    assert said.code != 0
-    assert "target `eks` can be locked, and this version of rdlc cannot run it yet" in said.err
+    assert (said.code, said.out, said.err) == (
+        2,
+        "",
+        (
+            f"error: {LOCK}: run.requested.target: target `eks` runs on a cluster, and none is named\n"
+            f"hint: `rdlc run {LOCK} --namespace NS --manifest RAYCLUSTER.yaml`\n"
+        ),
+    )
 
 
 def test_probe_of_target_eks_says_that_it_cannot_probe_yet(project: DockerProject) -> None:
