@@ -13,7 +13,7 @@ COG_FILES := $(wildcard README.md CONTRIBUTING.md lock/README.md terraform/READM
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help dev demo test test-late test-network test-core check check-format check-lint check-types check-architecture check-docs fmt bench clean
+.PHONY: help dev demo test test-late test-nightly test-network test-core check check-format check-lint check-types check-architecture check-docs fmt bench clean
 .SUFFIXES:
 
 help: ## show this list
@@ -84,6 +84,10 @@ test: $(READY) ## the whole default test suite
 test-late: $(READY) ## the tests that take long: kills and packages on a real Ray, Terraform with its provider
 	@.ci/test-programs
 	@$(RUN) pytest -m late -n 2 --dist loadgroup $(ARGS)
+
+test-nightly: $(READY) ## the longest tests, which CI has no time for
+	@.ci/test-programs
+	@$(RUN) pytest -m nightly -n 2 --dist loadgroup $(ARGS)
 
 test-network: $(READY) ## the tests that ask the machine's real package index
 	@$(RUN) pytest -m network $(ARGS)

@@ -22,7 +22,7 @@ from tests.conftest import Rdlc
 from tests.core.kube.recorded import PODS, RAYCLUSTER
 from tests.kubernetes.fake_api import FakeApi, serving
 
-pytestmark = [pytest.mark.late, pytest.mark.usefixtures("kubectl")]
+pytestmark = [pytest.mark.nightly, pytest.mark.usefixtures("kubectl")]
 EFA = next((Path(__file__).parents[1] / "core/transport/cases").glob("36-*.log"))
 JOB = """
 import sys, time

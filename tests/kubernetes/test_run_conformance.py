@@ -18,7 +18,7 @@ from tests.operations.scripted import ScriptedMachine
 from tests.projects import make_project
 
 pytestmark = [
-    pytest.mark.late,
+    pytest.mark.nightly,
     pytest.mark.usefixtures("kubectl"),
 ]
 OLD = "sha256:" + "0" * 64

@@ -48,7 +48,7 @@ def folder_of(hub: FakeHub, samples: Path, path: Path) -> LockedFolder:
     return LockedFolder(field="model", path=path, files=files, source=source)
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_run_fetches_what_its_node_lacks(hub: FakeHub, samples: Path, tmp_path: Path, run: Start) -> None:
     recipe = {"model": "pretrained", "steps": 2}
     model = remote(hub, model_folder(samples / "model"), "model", "model", tmp_path / "there/model")

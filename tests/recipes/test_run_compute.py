@@ -54,7 +54,7 @@ def test_replicas_train_the_same_model_and_reduce_its_parts_between_them(referen
     assert recorded_bytes(reports[0]) is None
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_compiled_blocks_and_loss_train_the_same_model_and_give_the_same_bits_twice(tmp_path: Path) -> None:
     plain = {"steps": 2, "loss": "chunked", "loss_chunk_tokens": 64}
     compiled = {**plain, "compile": "blocks-and-loss"}

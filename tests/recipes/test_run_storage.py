@@ -140,7 +140,7 @@ def test_a_name_that_has_checkpoints_at_the_address_is_refused(reference_stored:
     assert again.stderr == ("error: run_name: `reference` is not fresh, `s3://checkpoints/team/reference` exists\n")
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_a_killed_rank_of_a_real_ray_goes_on_from_the_address_bit_by_bit(
     s3: Any, run: Start, tmp_path: Path, scratch: Path
 ) -> None:
@@ -163,7 +163,7 @@ def test_a_killed_rank_of_a_real_ray_goes_on_from_the_address_bit_by_bit(
     assert list((folder / "output/parts").glob("*restored*")) == []
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_an_address_that_cannot_be_written_ends_the_run_saying_why(s3: Any, run: Start) -> None:
     ended = run(recipe={**REFERENCE, "steps": 2, "evaluation_rows": 0}, storage={"path": "file:///proc/nowhere"})
 
@@ -171,7 +171,7 @@ def test_an_address_that_cannot_be_written_ends_the_run_saying_why(s3: Any, run:
     assert ended.stderr.startswith("error: rank 0: file:///proc/nowhere/test/step-000002/.metadata: can't be written:")
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_checkpoints_go_to_a_folder_and_are_gone_on_from(run: Start, tmp_path: Path) -> None:
     shared = {"path": str(tmp_path / "shared")}
     first = run(recipe=REFERENCE, storage=shared)
@@ -188,7 +188,7 @@ def test_checkpoints_go_to_a_folder_and_are_gone_on_from(run: Start, tmp_path: P
     assert [line["step"] for line in read_lines(first.output / "metrics.jsonl")] == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_an_address_of_another_kind_takes_checkpoints_too(run: Start, tmp_path: Path) -> None:
     ended = run(recipe=REFERENCE, storage={"path": f"file://{tmp_path}/by-address"})
 

@@ -109,7 +109,7 @@ def test_exporting_the_last_checkpoint_gives_the_same_weights(tuned: Run, tmp_pa
     assert locked_lines(tmp_path / "exported") == locked_lines(tuned.output / "export")
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_the_same_again_gives_the_same_bits(tuned: Run, samples: Path, run: Start) -> None:
     again = run(**settings(samples))
 
@@ -118,7 +118,7 @@ def test_the_same_again_gives_the_same_bits(tuned: Run, samples: Path, run: Star
     assert locked_lines(again.output / "export") == locked_lines(tuned.output / "export")
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_best_step_is_the_one_with_the_least_held_out_loss(samples: Path, run: Start) -> None:
     # A rate that spoils the model after a good beginning.
     ended = run(**settings(samples, export="best", learning_rate="8e-2", learning_rate_schedule="constant"))
@@ -145,7 +145,7 @@ def test_first_weights_are_those_of_the_folder(tuned: Run, samples: Path, run: S
     assert all(torch.allclose(given[name], exported[name], rtol=0.0, atol=1e-25) for name in given)
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_untied_and_half_precision_weights_are_trained_in_float32(tmp_path: Path, samples: Path, run: Start) -> None:
     make_model(tmp_path / "untied", is_tied=False)
     path = tmp_path / "untied/model.safetensors"
@@ -226,7 +226,7 @@ def test_file_that_changed_after_it_was_locked_is_refused(samples: Path, tmp_pat
     assert ended.stderr.startswith(f"error: rank 0: data: `{text / 'a.txt'}` has sha256:")
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_bytes_need_no_tokeniser_and_train_a_preset(samples: Path, run: Start) -> None:
     data = text_data(samples / "text", tokenizer="bytes")
 
@@ -248,7 +248,7 @@ def test_preset_of_another_shape_is_refused(samples: Path, run: Start) -> None:
     )
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_more_evaluation_rows_than_the_text_holds_are_refused(samples: Path, run: Start) -> None:
     ended = run(**settings(samples, evaluation_rows=400))
 
