@@ -31,6 +31,8 @@ def pytest_report_header() -> str:
     return f"rdlc: WITHOUT Ray and PyTorch (RDLC_WITHOUT_TRAIN=1): not collected: {', '.join(_NEED_TRAIN)}"
 
 
+# xdist reads the groups in a hook of its own, which was registered later and would come first.
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadgroup`, keeps the tests of a file on one worker, and all that share an applied stack."""
     shared = Path(__file__).parent / "terraform"

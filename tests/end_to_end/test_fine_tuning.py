@@ -37,7 +37,7 @@ claim: outcome-bitwise
 LOCK = "lock/tuned.lock.yaml"
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 @pytest.mark.timeout(900)
 def test_tuned_model_is_locked_run_replayed_to_the_bit_and_loads_at_home(tmp_path: Path) -> None:
     project = Project(path=tmp_path)
