@@ -83,11 +83,11 @@ test: $(READY) ## the whole default test suite
 
 test-late: $(READY) ## the tests that take long: kills and packages on a real Ray, Terraform with its provider
 	@.ci/test-programs
-	@$(RUN) pytest -m late -n 2 --dist loadgroup $(ARGS)
+	@$(RUN) pytest -m late -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-nightly: $(READY) ## the longest tests, which CI has no time for
 	@.ci/test-programs
-	@$(RUN) pytest -m nightly -n 2 --dist loadgroup $(ARGS)
+	@$(RUN) pytest -m nightly -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-network: $(READY) ## the tests that ask the machine's real package index
 	@$(RUN) pytest -m network $(ARGS)

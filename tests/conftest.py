@@ -31,16 +31,6 @@ def pytest_report_header() -> str:
     return f"rdlc: WITHOUT Ray and PyTorch (RDLC_WITHOUT_TRAIN=1): not collected: {', '.join(_NEED_TRAIN)}"
 
 
-# xdist reads the groups in a hook of its own, which was registered later and would come first.
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup`, keeps the tests of a file on one worker, and all that share an applied stack."""
-    shared = Path(__file__).parent / "terraform"
-    for item in items:
-        name = "terraform" if item.path.is_relative_to(shared) else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(name))
-
-
 @pytest.fixture(scope="session")
 def kubectl() -> str:
     """The path of the kubectl program; without one the test is skipped, and in CI it fails."""
