@@ -89,7 +89,7 @@ def test_cluster_that_never_comes_up_is_an_error_with_its_cause(project: Project
     assert project.api.list("rayclusters") == []
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_detached_run_is_attached_again_and_judged(project: Project) -> None:
     project.ray.driver = trains_slowly
     left = project.on_cluster("run", "--detach", "--json").document
@@ -102,7 +102,7 @@ def test_detached_run_is_attached_again_and_judged(project: Project) -> None:
     )
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_detached_run_is_collected_from_its_record_alone(project: Project) -> None:
     go = threading.Event()
 

@@ -88,7 +88,7 @@ def test_replay_of_a_lock_is_the_same_to_the_bit(project: Project, baseline_run:
     assert project.call("diff", *records, "--exit-code")[0] == 0
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 @pytest.mark.timeout(600)
 def test_other_learning_rate_is_the_one_difference_and_diverges_at_the_first_step(
     project: Project, baseline_run: dict[str, Any]

@@ -75,7 +75,7 @@ def test_one_rank_has_nobody_to_send_to(run: Start) -> None:
     assert judge_ledger(predicted_traffic(reports), moved).carried == "unknown"
 
 
-@pytest.mark.late
+@pytest.mark.nightly
 def test_ranks_under_ray_move_what_is_predicted(tmp_path: Path) -> None:
     config = make_config(num_workers=4, recipe={"steps": 4})
 
