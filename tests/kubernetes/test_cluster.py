@@ -1,11 +1,15 @@
 """The adapter over a real kubectl and the fake API server."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rdlc.adapters.kubernetes.cluster import KubectlCluster
+from rdlc.adapters.kubernetes.exec import Trailer
 from rdlc.adapters.kubernetes.program import Kubectl
 from rdlc.core.kube.answers import ClusterRefused, UnknownKind
 from rdlc.errors import OutsideError, RdlcError
@@ -141,6 +145,34 @@ def test_program_in_a_pod_gives_its_bytes_and_its_exit_code(cluster: ClusterPort
     assert _run(cluster, "sh", "-c", "echo out; echo err >&2; exit 7") == (7, b"out\n")
     assert _run(cluster, "true") == (0, b"")
     assert _run(cluster, "no-such-program")[0] == 127
+
+
+@given(output=st.binary(max_size=80) | st.just(b"rdlc-end-0"), cuts=st.lists(st.integers(0, 120), max_size=8))
+def test_output_is_the_same_in_any_pieces_and_without_its_mark(output: bytes, cuts: list[int]) -> None:
+    mark = "rdlc-end-0123"
+    stream = output + f"{mark} 7\n".encode()
+    edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
+    trailer = Trailer(mark)
+
+    taken = b"".join(trailer.take(stream[start:end]) for start, end in pairwise(edges))
+
+    assert (taken + trailer.rest(), trailer.exit_code) == (output, 7)
+
+
+def test_what_a_program_says_is_heard_before_it_says_more(cluster: ClusterPort, tmp_path: Path) -> None:
+    over = tmp_path / "over"
+    program = 'echo H; while [ ! -e "$1" ]; do sleep 0.1; done'
+    running = cluster.start_exec(_HEAD, ["sh", "-c", program, "sh", str(over)])
+    try:
+        heard = b""
+        while not heard:
+            heard = running.read_new(wait_s=60.0)
+            assert running.poll() is None
+    finally:
+        over.touch()
+        running.close()
+
+    assert heard == b"H\n"
 
 
 @pytest.mark.parametrize("kind", ["drop", "close"])

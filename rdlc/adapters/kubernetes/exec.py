@@ -1,7 +1,7 @@
 """Programs in pods, by `kubectl exec`, with an end that can be trusted.
 
 kubectl's own exit code does not tell a program that failed from a stream that broke. So the program runs below a
-shell that prints one more line behind its output: a mark that only this call knows, and the exit code. What lies
+shell that prints some words behind its output: a mark that only this call knows, and the exit code. What lies
 before the mark is whole; without the mark nothing is known, and the program may still run.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from rdlc.adapters.kubernetes.program import Call
 
 # "$@" is the program; printf is part of every shell.
-_WRAPPED = '"$@"; printf "\\n%s %d\\n" "$RDLC_MARK" "$?"'
+_WRAPPED = '"$@"; printf "%s %d\\n" "$RDLC_MARK" "$?"'
 _CODE = re.compile(rb" (\d{1,3})\n")
 _ENDING_LIMIT_S = 10.0
 
@@ -34,10 +34,10 @@ def wrapped(command: Sequence[str], mark: str) -> tuple[str, ...]:
 
 
 class Trailer:
-    """Takes the output in pieces and keeps the mark's line back."""
+    """Takes the output in pieces and keeps the mark back."""
 
     def __init__(self, mark: str) -> None:
-        self._mark = b"\n" + mark.encode("ascii")
+        self._mark = mark.encode("ascii")
         self._held = b""
         self.exit_code: int | None = None
 
@@ -51,7 +51,9 @@ class Trailer:
                 self.exit_code = int(code[1])
             self._held = data[found:]
             return data[:found]
-        kept = min(len(data), len(self._mark) - 1)
+        # Only what may be the beginning of the mark: a sign of life must not wait for what comes behind it.
+        most = min(len(data), len(self._mark) - 1)
+        kept = next((size for size in range(most, 0, -1) if self._mark.startswith(data[len(data) - size :])), 0)
         self._held = data[len(data) - kept :]
         return data[: len(data) - kept]
 
